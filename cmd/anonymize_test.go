@@ -268,6 +268,7 @@ func TestAnonymize(t *testing.T) {
 
 // The files beside a session go with it, under names that fit.
 func TestAnonymizeBeside(t *testing.T) {
+	t.Parallel()
 	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "*", "*.jsonl"))
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d samples, %v", len(names), err)
@@ -325,6 +326,7 @@ func TestAnonymizeCorpus(t *testing.T) {
 
 // Sessions of other agents become sessions of the same agents.
 func TestAnonymizeAgents(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, pattern := range []string{"codex/testdata/*.jsonl", "opencode/testdata/*.json*", "pi/testdata/*.jsonl", "copilot/testdata/*.jsonl", "gemini/testdata/*.json*"} {
 		list, err := filepath.Glob(filepath.Join("..", "jsonl", pattern))

@@ -26,12 +26,13 @@ var shown = []string{"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/memo", "
 	"replay/bill", "replay/cache", "replay/category", "replay/exact", "replay/regret", "replay/tokens", "replay/trace"}
 
 // TestReferenceAPI compares what the public packages export with docs/api.txt, which -update rewrites: a change of it is
-// a change for everybody who builds on them.
+// a change for everybody who builds on them. Each function, method and type has its
+// lines of at most 120 columns: a struct has its fields there, and the constants of a type are together.
 func TestReferenceAPI(t *testing.T) {
 	fset, byDir := sources(t)
 	var lines []string
 	for _, dir := range public {
-		a := api{fset: fset, pkg: dir, inside: map[string]map[string]string{}, needs: map[string]token.Position{}}
+		a := api{fset: fset, constants: map[string][]string{}, inside: map[string]map[string]string{}, needs: map[string]token.Position{}}
 		a.files(byDir[dir])
 		for _, inside := range slices.Sorted(maps.Keys(a.inside)) {
 			a.only = a.inside[inside]
@@ -45,19 +46,22 @@ func TestReferenceAPI(t *testing.T) {
 				t.Errorf("%s: %s exports a type of %s, which is a detail", at, dir, other)
 			}
 		}
+		for kind, names := range a.constants {
+			a.add("const %s", join(names, kind))
+		}
 		slices.Sort(a.lines)
-		lines = append(lines, a.lines...)
+		lines = append(append(lines, "package "+dir), a.lines...)
 	}
 	golden.Check(t, filepath.Join("..", "docs", "api.txt"), []byte(strings.Join(lines, "\n")+"\n"))
 }
 
-// api lists what a package exports, one symbol a line.
+// api lists what a package exports.
 type api struct {
-	fset    *token.FileSet
-	pkg     string
-	imports map[string]string // of the file: by name, the packages of this module
-	lines   []string
-	needs   map[string]token.Position // packages whose types are exported
+	fset      *token.FileSet
+	imports   map[string]string // of the file: by name, the packages of this module
+	lines     []string
+	constants map[string][]string       // by type
+	needs     map[string]token.Position // packages whose types are exported
 
 	inside map[string]map[string]string // by internal package: its types that the package has an alias of, and that
 	only   map[string]string            // of an internal package: these types alone
@@ -96,7 +100,7 @@ func (a *api) name(of string) (name string, ok bool) {
 var internal = regexp.MustCompile(`\b(account|engine|record)\.`)
 
 func (a *api) add(format string, args ...any) {
-	a.lines = append(a.lines, a.pkg+": "+fmt.Sprintf(format, args...))
+	a.lines = append(a.lines, wrapped(fmt.Sprintf(format, args...)))
 }
 
 // text is the Go code of a node on one line.
@@ -135,15 +139,16 @@ func (a *api) declaration(d ast.Decl) {
 				if s.Type != nil || len(s.Values) > 0 {
 					kind = s.Type
 				}
+				of := ""
+				if kind != nil {
+					of = a.text(kind)
+				}
 				for _, name := range s.Names {
-					if !name.IsExported() {
-						continue
+					if name.IsExported() && d.Tok == token.CONST {
+						a.constants[of] = append(a.constants[of], name.Name)
+					} else if name.IsExported() {
+						a.add("var %s %s", name.Name, of)
 					}
-					what := d.Tok.String() + " " + name.Name
-					if kind != nil {
-						what += " " + a.text(kind)
-					}
-					a.add("%s", what)
 				}
 			}
 		}
@@ -178,24 +183,28 @@ func (a *api) typ(s *ast.TypeSpec, public string) {
 	}
 	switch t := s.Type.(type) {
 	case *ast.StructType:
-		a.add("type %s struct", name)
+		byType := map[string][]string{}
+		var embedded []string
 		for _, f := range t.Fields.List {
+			of := a.text(f.Type)
 			for _, n := range f.Names {
 				if n.IsExported() {
-					a.add("field %s.%s %s", public, n.Name, a.text(f.Type))
+					byType[of] = append(byType[of], n.Name)
 				}
 			}
-			if len(f.Names) == 0 {
-				if of := a.text(f.Type); ast.IsExported(of[strings.LastIndexAny(of, "*.")+1:]) {
-					a.add("field %s embeds %s", public, of)
-				}
+			if len(f.Names) == 0 && ast.IsExported(of[strings.LastIndexAny(of, "*.")+1:]) {
+				embedded = append(embedded, of)
 			}
 		}
+		for _, of := range slices.Sorted(maps.Keys(byType)) {
+			embedded = append(embedded, join(byType[of], of))
+		}
+		a.add("type %s struct { %s }", name, strings.Join(embedded, "; "))
 	case *ast.InterfaceType:
 		a.add("type %s interface", name)
 		for _, f := range t.Methods.List {
 			if len(f.Names) == 0 {
-				a.add("field %s embeds %s", public, a.text(f.Type))
+				a.add("method %s.%s", public, a.text(f.Type))
 			}
 			for _, n := range f.Names {
 				a.add("method %s.%s%s", public, n.Name, strings.TrimPrefix(a.text(f.Type), "func"))
@@ -217,6 +226,29 @@ func (a *api) typ(s *ast.TypeSpec, public string) {
 		}
 		a.add("type %s%s%s", name, is, a.text(s.Type))
 	}
+}
+
+// join lists names of one type, as Go does: "a, b int".
+func join(names []string, of string) string {
+	slices.Sort(names)
+	return strings.TrimSpace(strings.Join(names, ", ") + " " + of)
+}
+
+// wrapped is a text on lines of 120 columns, all but the first indented.
+func wrapped(text string) string {
+	var b strings.Builder
+	column := 0
+	for i, word := range strings.Fields(text) {
+		if column += 1 + len(word); column > 120 {
+			b.WriteString("\n   ")
+			column = 4 + len(word)
+		}
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	return b.String()
 }
 
 func (a *api) fields(l *ast.FieldList) string {

@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"jsonl/session":           {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/cline", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/kimi", "jsonl/opencode", "jsonl/pattern", "jsonl/pi", "jsonl/qwen", "jsonl/requests", "jsonl/tables"},
 	"jsonl/internal/outline":  {"jsonl/session"},
 	"jsonl/lint":              {"jsonl", "jsonl/foreign", "jsonl/requests", "jsonl/session"},
-	"jsonl/synth":             {"jsonl", "jsonl/requests", "jsonl/scan"},
+	"jsonl/synth":             {"jsonl", "jsonl/scan"},
 	"jsonl/anonymize":         {"jsonl", "jsonl/foreign", "jsonl/pattern", "jsonl/requests", "jsonl/scan"},
 	"policy/strict":           {"jsonl/pattern"},
 	"policy/condition":        {"jsonl/pattern", "policy/strict"},

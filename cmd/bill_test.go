@@ -493,6 +493,7 @@ func TestPricesEverywhere(t *testing.T) {
 
 // TestOneNumber holds that every command has the same bill of a session, and the same simulated cost of it under a policy and a cache.
 func TestOneNumber(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
@@ -502,35 +503,36 @@ func TestOneNumber(t *testing.T) {
 		Billed    float64 `json:"billed_usd"`
 		Simulated float64 `json:"simulated_usd"`
 	}
-	type policies []struct{ Totals totals }
+	type numbers struct {
+		Totals, Total, Billed totals
+		Bridge                struct {
+			Recorded totals
+			Cost     float64 `json:"cost_usd"`
+		}
+		Groups []struct {
+			Billed   totals
+			Policies []struct{ Totals totals }
+		}
+	}
+	policies := []string{"recorded", "none", "claude-code", "opencode-1.1.36"}
 	for _, file := range files {
-		for _, policy := range []string{"recorded", "none", "claude-code", "opencode-1.1.36"} {
-			var resumed struct{ Sessions []totals }
-			var replayed, why, stats, cost, compared, swept struct {
-				Totals, Total totals
-				Bridge        struct {
-					Recorded totals
-					Cost     float64 `json:"cost_usd"`
-				}
-				Groups []struct {
-					Billed   totals
-					Policies policies
-				}
-				Billed totals
-				Points policies
-			}
-			of := func(to any, command string, more ...string) {
-				ctxkitJSON(t, to, append([]string{command, file, "--quiet"}, more...)...)
-			}
-			of(&replayed, "replay", "-p", policy)
-			of(&cost, "cost", "-p", policy)
-			of(&why, "why", "-p", policy)
-			of(&compared, "compare", "-p", policy, "-p", "sliding-window-1.36", "--cache", "own")
-			of(&stats, "stats")
-			of(&resumed, "resume")
-			of(&swept, "sweep", "-p", "opencode-1.1.36", "--vary", "opencode_compaction.reserved=20000", "--cache", "own")
-			bills := map[string]float64{"cost": cost.Bridge.Recorded.Cost, "why": why.Total.Billed, "compare": compared.Groups[0].Billed.Cost, "stats": stats.Total.Billed, "resume": resumed.Sessions[0].Cost, "sweep": swept.Billed.Cost}
-			costs := map[string]float64{"cost": cost.Bridge.Cost, "cost, total": cost.Total.Cost, "why": why.Total.Cost, "compare": compared.Groups[0].Policies[0].Totals.Cost}
+		of := func(command string, more ...string) (n numbers) {
+			ctxkitJSON(t, &n, append([]string{command, file, "--quiet"}, more...)...)
+			return n
+		}
+		args := []string{"--cache", "own"}
+		for _, p := range policies {
+			args = append(args, "-p", p)
+		}
+		var resumed struct{ Sessions []totals }
+		ctxkitJSON(t, &resumed, "resume", file, "--quiet")
+		stats, compared := of("stats"), of("compare", args...).Groups[0]
+		bills := map[string]float64{"compare": compared.Billed.Cost, "stats": stats.Total.Billed, "resume": resumed.Sessions[0].Cost,
+			"sweep": of("sweep", "-p", "opencode-1.1.36", "--vary", "opencode_compaction.reserved=20000", "--cache", "own").Billed.Cost}
+		for i, policy := range policies {
+			replayed, cost, why := of("replay", "-p", policy), of("cost", "-p", policy), of("why", "-p", policy)
+			bills["cost"], bills["why"] = cost.Bridge.Recorded.Cost, why.Total.Billed
+			costs := map[string]float64{"cost": cost.Bridge.Cost, "cost, total": cost.Total.Cost, "why": why.Total.Cost, "compare": compared.Policies[i].Totals.Cost}
 			if policy == "recorded" {
 				costs["stats"] = stats.Total.Simulated
 			}

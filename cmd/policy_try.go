@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -54,6 +55,7 @@ Without inputs the sessions are synthetic ones that are built in.`,
 // trial is what two replays of a session under a policy showed.
 type trial struct {
 	session  string
+	policy   *policy.Policy
 	requests int
 	events   int
 	broken   []string // rules, with the first request
@@ -69,6 +71,7 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 	if err != nil {
 		return t, err
 	}
+	t.policy = pol
 	var runs [2][]byte
 	var texts [2]bytes.Buffer // what the edits put, which a timeline has only the size of
 	for i := range runs {
@@ -188,7 +191,9 @@ func runPolicyTest(sys *system, o *policyTestOptions) error {
 	if err != nil {
 		return err
 	}
-	list, failed, err := collect(j.loop("tried"), func(c agentConversation) (trial, error) { return tryPolicy(sys, c.rec, choose) })
+	l := j.loop("tried")
+	l.unread, l.assumed = true, &replay.Options{}
+	list, failed, err := collect(l, func(c agentConversation) (trial, error) { return tryPolicy(sys, c.rec, choose) })
 	if err := j.finish(failed, err, len(list), func() error { return printTrials(j.out, o.Policy, list, failed) }); err != nil {
 		return err
 	}
@@ -225,11 +230,13 @@ func sessionsText(n int) string {
 const shownTrials = 5
 
 // printTrials prints what trials showed, the verdict first.
-func printTrials(w io.Writer, policy string, list []trial, failed error) error {
+func printTrials(w io.Writer, name string, list []trial, failed error) error {
 	broken, pairs, differ := outcome(list)
 	var requests, events int
 	var took time.Duration
+	var ran []*policy.Policy
 	for _, t := range list {
+		ran = append(ran, t.policy)
 		requests += t.requests
 		events += t.events
 		took += t.took
@@ -242,7 +249,10 @@ func printTrials(w io.Writer, policy string, list []trial, failed error) error {
 		verdict = "is not shown to hold"
 	}
 	out := &strings.Builder{}
-	fmt.Fprintf(out, "%s %s: %s, %d requests, %d events\n", report.Clean(policy), verdict, sessionsText(len(list)), requests, events)
+	fmt.Fprintf(out, "%s %s: %s, %d requests, %d events\n", report.Clean(name), verdict, sessionsText(len(list)), requests, events)
+	if text := report.RanText(policy.NewUse(name, ran)); text != "" {
+		fmt.Fprintln(out, report.Clean(text))
+	}
 	line := func(what string, n int, good, bad string) {
 		if n > 0 {
 			good = fmt.Sprintf(bad, n)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,6 +106,11 @@ func runSessions(sys *system, o *sessionsOptions) error {
 		return err
 	}
 	l.leaveOutCopies()
+	if names := unpriced(sys.models(), l.items); len(names) > 0 {
+		list := []session.Warning{{Message: "no price is known for " + strings.Join(names, ", "), Code: replay.CodeNoPrice}}
+		addHints(list)
+		l.warn(list...)
+	}
 	l.items = slices.DeleteFunc(l.items, func(i report.SessionItem) bool { // named files that were refused
 		return i.Glance == nil && i.Path != "" && i.Changed.IsZero()
 	})
@@ -113,6 +119,22 @@ func runSessions(sys *system, o *sessionsOptions) error {
 		err = &partError{failed: l.refused, usable: true}
 	}
 	return err
+}
+
+// unpriced lists the models of sessions that a table has no price for.
+func unpriced(table *price.Table, items []report.SessionItem) (names []string) {
+	for _, i := range items {
+		if i.Glance == nil || i.Unpriced == 0 {
+			continue
+		}
+		for _, model := range i.Models {
+			if _, known := table.Find(model); !known {
+				names = append(names, strconv.Quote(model))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // leaveOutCopies leaves out each fork that has no calls but those of sessions that began before it.

@@ -42,7 +42,7 @@ By default the session goes to standard output, without the files next to it
 		o.Bytes, err = parseSize(text)
 		return err
 	})
-	f.StringVar(&o.Version, "client", "", "`VERSION` of the client, 1.0.17 to 2.1.332; default 2.1.19")
+	f.StringVar(&o.Version, "client", "", "`VERSION` of the client, 1.0.17 to 2.1.299; default 2.1.19")
 	f.StringVar(&o.Model, "model", "", "model `NAME` in assistant messages; default: one of that version's time")
 	f.IntVar(&o.Window, "window", 0, "context window in tokens (`N`); default 200000")
 	cmd.MarkFlagsMutuallyExclusive("dir", "output")

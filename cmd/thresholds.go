@@ -89,8 +89,11 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	case o.Model != "" && pol.Window.Models == policy.ModelsMarked && !model.Own:
 		t.Window, t.WindowFrom = replay.DefaultWindow, "the client knows only models marked [1m] to have more (window.models: marked)"
 	}
-	if n, from := pol.ModelWindow(o.Model, time.Time{}); n > 0 && !model.Own {
-		t.Window, t.WindowFrom = n, from
+	if l := pol.ModelWindow(o.Model, time.Time{}); l.Context > 0 && !model.Own {
+		t.Window, t.WindowFrom = l.Context, l.From
+		if l.Assumed {
+			t.WindowFrom = "assumed: " + l.From
+		}
 	}
 	if pol.Window.Context > 0 || o.Window > 0 {
 		c.MaxInput = 0

@@ -99,6 +99,6 @@ func runValidate(sys *system, o *replayOptions) error {
 		list = predict.Comparable(list)
 	}
 	return r.finish(failed, err, all, func() error {
-		return report.Validate(r.out, list, all-len(list), r.use(), o.report(sys))
+		return report.Validate(r.out, list, int(o.Window), all-len(list), r.use(), o.report(sys))
 	})
 }

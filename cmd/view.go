@@ -58,6 +58,7 @@ const longView = `Show one session at one request, as one of seven views:
   summary-request  what a call of the policy's own is sent, such as that for
                the summary of a compaction: the messages and the prompt, also
                where it is refused. Only stages that know the messages have it.
+               Sessions do not, so recorded stands for the client's own policy.
                --at event:K is the event with the call; a request's number the
                first call before it; default: the last call
   session      the payload as a session file: the agent goes on from it, with
@@ -110,6 +111,9 @@ func runView(sys *system, o *viewOptions) error {
 	}
 	if o.As == asSession {
 		return runSession(sys, o)
+	}
+	if o.As == asSummary && o.Policy == preset.Recorded {
+		o.Policy = ownPolicy(sys, o.Inputs) // a session has no summary request
 	}
 	s, err := o.open(sys)
 	if err != nil {
@@ -229,19 +233,19 @@ func (s *opened) viewRequest(o *viewOptions) error {
 	case err != nil:
 		return fmt.Errorf("flag --at: %w: %s", err, callEvents(tl))
 	}
-	n := q.View.Edits()[len(q.View.Edits())-1].Request
-	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Chosen: s.pol.Chosen, Truth: s.pol.Truth, Request: n, Overhead: q.Overhead, View: q.View, Own: q}
+	asked := q.View.Edits()[len(q.View.Edits())-1]
+	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Policy: s.pol.Name, Chosen: s.pol.Chosen, Truth: s.pol.Truth, Request: asked.Request, Overhead: q.Overhead, View: q.View, Own: q}
 	if v.Body, err = wire.Model(q.View); err != nil {
 		return err
 	}
 	v.Body.Drop(q.Without)
-	unmarked := 0
-	if q.Call.Prefix == "session" { // which is cached up to the prompt (requests of Claude Code 2.1.100 to 2.1.332)
-		unmarked = 1
+	marked := len(v.Body.Messages)
+	if q.Call.Prefix == "session" { // which is cached up to the message with the prompt (requests of Claude Code 2.1.86 to 2.1.332)
+		marked = v.Body.IndexOf(asked.Insert[0].ID)
 	}
-	v.Body.Mark(q.View, s.pol, unmarked)
+	v.Body.Mark(q.View, s.pol, marked)
 	v.Body.System = q.System
-	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, n)
+	v.Body.Model, v.Body.MaxTokens = s.conv.rec.ModelAt(s.opt, asked.Request)
 	if q.Output > 0 {
 		v.Body.MaxTokens = q.Output
 	}

@@ -83,6 +83,7 @@ type Content struct {
 	Length  jsonl.Metrics
 	Tokens  int     // a fixed weight where there is no text (fixed: N); used when over 0
 	Ref     *Target // the recorded block whose text this is, or nil
+	Words   *Target // of a placeholder: the recorded block whose words count as kept by it, or nil
 }
 
 // TriggerRestart is the trigger of the edits for what a client did not read back as it was started again. They are no

@@ -154,6 +154,10 @@ func (l *linter) off(c *Check) {
 	}
 	limits := c.Limits(c.Window())
 	by := d.Name + "." + c.fields()[on].Name
+	hint := "set " + by + " to true, or leave it out"
+	if p, ok := c.Stage.Params.(interface{ Lacks() string }); ok && p.Lacks() != "" {
+		hint = "leave it out, " + p.Lacks()
+	}
 	where := ""
 	if file := l.at[by].File; file != "" && file != by {
 		where = " in " + file
@@ -164,7 +168,7 @@ func (l *linter) off(c *Check) {
 		file := l.at[key].File
 		given := file == key || IsFile(file) && c.IsSet(key)
 		if i != on && given && (limit || d.Moments&Manual == 0) {
-			l.add(RuleUnused, key, "set "+by+" to true, or leave it out", "it changes nothing: %s is false%s", by, where)
+			l.add(RuleUnused, key, hint, "it changes nothing: %s is false%s", by, where)
 		}
 	}
 }
@@ -301,13 +305,13 @@ func (l *linter) summaries(c *Check) {
 			continue
 		}
 		for i, s := range choices {
-			if s.Kind == SummaryFixed && i+1 < len(choices) {
+			if (s.Kind == SummaryFixed || s.Kind == SummaryTypical) && i+1 < len(choices) {
 				l.add(RuleSummary, key, "put "+s.String()+" last", "%s is always there, what follows it is never reached", s)
 				break
 			}
 		}
 		if n := len(choices); n == 0 || choices[n-1].Kind == SummaryRecorded {
-			l.add(RuleSummary, key, "end the list with outline or fixed: 5000", "there may be no summary: not every stretch has a recorded one")
+			l.add(RuleSummary, key, "end the list with outline or typical", "there may be no summary: not every stretch has a recorded one")
 		}
 	}
 }

@@ -66,8 +66,8 @@ func TestLint(t *testing.T) {
 		{"a parameter without effect", "stages: [trim, sweep: {keep: 1}]", "1:30: sweep.keep: it has no effect: trim leaves none: leave it out (unused)"},
 		{"its default", "stages: [trim, sweep: {keep: 3}]", ""},
 
-		{"summary never reached", "stages: [compress: {summary: [fixed, outline]}]", "1:30: compress.summary: fixed: 5000 is always there, what follows it is never reached: put fixed: 5000 last (summary)"},
-		{"no summary", "stages: [compress: {summary: []}]", "1:30: compress.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or fixed: 5000 (summary)"},
+		{"summary never reached", "stages: [compress: {summary: [fixed, outline]}]", "1:30: compress.summary: fixed: 3200 is always there, what follows it is never reached: put fixed: 3200 last (summary)"},
+		{"no summary", "stages: [compress: {summary: []}]", "1:30: compress.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or typical (summary)"},
 	}
 	rules := map[Rule]bool{}
 	for _, tt := range tests {

@@ -58,14 +58,14 @@ func (p *Policy) Moving() string { return p.moving }
 const Extended = " is extended: "
 
 // ModelWindow is the window that the client of a stage takes a model to have on a day, or in the release that was asked
-// for, and which table that is from; zero: the model's own.
-func (p *Policy) ModelWindow(model string, day time.Time) (window int, from string) {
+// for; zero: the model's own.
+func (p *Policy) ModelWindow(model string, day time.Time) (l ModelLimits) {
 	for i := range p.Stages {
-		if find := p.Stages[i].Definition.Models; find != nil && window == 0 {
-			window, from = find(model, p.asked, day)
+		if find := p.Stages[i].Definition.Models; find != nil && l.Context == 0 {
+			l = find(model, p.asked, day)
 		}
 	}
-	return window, from
+	return l
 }
 
 // StageConfig is one stage of a policy with its parameters: a pointer to the parameter struct of its definition.

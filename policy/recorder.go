@@ -39,7 +39,11 @@ type Recorder struct {
 }
 
 // ModelLimits are what a model takes and writes at most, in tokens; 0: not known, or no limit of its own.
-type ModelLimits struct{ Context, Input, Output int }
+type ModelLimits struct {
+	Context, Input, Output int
+	From                   string // the client's table; "": not said
+	Assumed                bool   // the table lacks the model: they are those of another, or what the client falls back to
+}
 
 // ClientVersion is what a client of one version does.
 type ClientVersion struct {

@@ -116,7 +116,7 @@ func TestParameters(t *testing.T) {
 		{Name: "per_tool", Type: "a map of names to whole numbers or none", Doc: "a map", Unit: "characters", Default: "{Grep: 20000, Read: none}"},
 		{Name: "limit", Type: "a whole number", Doc: "an int or none", Min: "0", None: "none", Default: "none"},
 		{Name: "turns", Type: "a whole number", Doc: "an int or all", Min: "1", None: "all", Default: "all"},
-		{Name: "summary", Type: "a list of recorded, outline or fixed: N", Doc: "choices", Default: "[recorded, {fixed: 5000}]"},
+		{Name: "summary", Type: "a list of recorded, outline, typical or fixed: N", Doc: "choices", Default: "[recorded, {fixed: 5000}]"},
 		{Name: "trigger", Type: "input_tokens: N or tool_uses: N", Doc: "a trigger", Default: "{input_tokens: 100000}"},
 		{Name: "least", Type: "input_tokens: N or tool_uses: N", Doc: "a trigger or none", None: "none", Default: "none"},
 	}

@@ -54,10 +54,8 @@ func (s *Synthetic) Name() string {
 
 // Same reports whether two contents are the same text, or stand for the same.
 func (c *Content) Same(o *Content) bool {
-	if (c.Ref == nil) != (o.Ref == nil) || c.Ref != nil && *c.Ref != *o.Ref {
-		return false
-	}
-	return c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub && c.Gone == o.Gone
+	same := func(a, b *Target) bool { return (a == nil) == (b == nil) && (a == nil || *a == *b) }
+	return same(c.Ref, o.Ref) && same(c.Words, o.Words) && c.Kind == o.Kind && c.Text == o.Text && c.Tokens == o.Tokens && c.Length == o.Length && c.Stub == o.Stub && c.Gone == o.Gone
 }
 
 // RoundQuarter is round(n/4) as JavaScript rounds it: half up. It is the token estimate the agents themselves use, n

@@ -79,8 +79,8 @@ type Definition struct {
 	Shared *Shared
 
 	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
-	// that is "", of a day, and which table that is; zero: the table lacks it. Nil: it follows the model's.
-	Models func(model, release string, day time.Time) (window int, from string)
+	// that is "", of a day; zero: the client knows none. Nil: it follows the model's.
+	Models func(model, release string, day time.Time) ModelLimits
 
 	// Compaction says that it compacts the whole conversation; nil: it does not.
 	Compaction *Compaction
@@ -261,6 +261,9 @@ type RecordSource interface {
 	// after n, unless another compaction of this policy has taken it already. It is taken when the edit that shows it
 	// is applied.
 	Summary(n int) (content Content, boundary int, ok bool)
+
+	// TypicalSummary is the placeholder of a summary at request n that is not recorded.
+	TypicalSummary(n int) Content
 
 	// Reinjected is what the client sent after a recorded boundary next to the summary, as messages: its attachments,
 	// and what no line holds.

@@ -13,11 +13,13 @@ type SummaryKind string
 const (
 	SummaryRecorded SummaryKind = "recorded" // the transcript's own, where one fits
 	SummaryOutline  SummaryKind = "outline"  // a deterministic extract
+	SummaryTypical  SummaryKind = "typical"  // a placeholder as large as the session's summaries are, else of DefaultSummaryTokens
 	SummaryFixed    SummaryKind = "fixed"    // a placeholder of Tokens tokens
 )
 
-// DefaultSummaryTokens is the size of a fixed summary without a number.
-const DefaultSummaryTokens = 5000
+// DefaultSummaryTokens is the size of a summary in a session that records none: the median of recorded ones, as of
+// docs/internals/testing.md.
+const DefaultSummaryTokens = 3200
 
 // SummaryChoice is one source of summaries.
 type SummaryChoice struct {
@@ -28,9 +30,9 @@ type SummaryChoice struct {
 // SummaryChoices are tried in order until one has a summary.
 type SummaryChoices []SummaryChoice
 
-// DefaultSummary is the recorded summary, or a fixed one of DefaultSummaryTokens.
+// DefaultSummary is the recorded summary, or a typical one.
 func DefaultSummary() SummaryChoices {
-	return SummaryChoices{{Kind: SummaryRecorded}, {Kind: SummaryFixed, Tokens: DefaultSummaryTokens}}
+	return SummaryChoices{{Kind: SummaryRecorded}, {Kind: SummaryTypical}}
 }
 
 // String is the choice as a policy file writes it.
@@ -41,13 +43,13 @@ func (c SummaryChoice) String() string {
 	return string(c.Kind)
 }
 
-// DecodeParam reads recorded, outline, fixed, or fixed: N.
+// DecodeParam reads recorded, outline, typical, fixed, or fixed: N.
 func (c *SummaryChoice) DecodeParam(plain any) error {
-	const hint = "write recorded, outline or fixed: 5000"
+	const hint = "write recorded, outline, typical or fixed: 5000"
 	switch x := plain.(type) {
 	case string:
 		switch k := SummaryKind(x); k {
-		case SummaryRecorded, SummaryOutline:
+		case SummaryRecorded, SummaryOutline, SummaryTypical:
 			*c = SummaryChoice{Kind: k}
 			return nil
 		case SummaryFixed:
@@ -79,8 +81,8 @@ func (c *SummaryChoice) EncodeParam() any {
 
 // ParamForm describes the notation.
 func (c *SummaryChoice) ParamForm() (string, map[string]any) {
-	return "recorded, outline or fixed: N", map[string]any{"oneOf": []any{
-		map[string]any{"enum": []any{"recorded", "outline", "fixed"}},
+	return "recorded, outline, typical or fixed: N", map[string]any{"oneOf": []any{
+		map[string]any{"enum": []any{"recorded", "outline", "typical", "fixed"}},
 		object(map[string]any{"fixed": countForm(TriggerInputTokens, 1)}, "fixed"),
 	}}
 }

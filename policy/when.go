@@ -161,11 +161,6 @@ func (p *Policy) conditions() (errs Errors) {
 	return errs
 }
 
-// Conditional reports whether a stage of the policy has a condition.
-func (p *Policy) Conditional() bool {
-	return slices.ContainsFunc(p.Stages, func(s StageConfig) bool { return s.When.Condition != nil })
-}
-
 // condition looks at the condition of a stage.
 func (l *linter) condition(s *StageConfig) {
 	c, key := s.When.Condition, s.Definition.Name+"."+whenKey

@@ -25,7 +25,7 @@ func TestWhen(t *testing.T) {
 			t.Errorf("%s: %q, %v", key, got, err)
 		}
 	}
-	if !p.Conditional() || p.Stages[0].When.Condition == nil || p.Stages[2].When.Condition != nil {
+	if p.Stages[0].When.Condition == nil || p.Stages[2].When.Condition != nil {
 		t.Error("the conditions are not those of the file")
 	}
 

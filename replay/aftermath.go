@@ -18,18 +18,28 @@ type Around struct {
 	Edited   [2]int `json:"edited"`   // requests that changed a file
 }
 
-// Aftermath is what agents did around recorded compactions, and around the middle of long sessions without one, where
-// nothing happened.
+// Aftermath is what agents did around recorded compactions, and as deep in sessions without one, where nothing happened.
+// It is by depth, the tokens of the history since the compaction before: up to 100,000, up to 200,000, and above.
 type Aftermath struct {
-	Compactions Around `json:"compactions"`
-	Placebos    Around `json:"placebos"`
+	Compactions [depths]Around `json:"compactions"`
+	Placebos    [depths]Around `json:"placebos"`
+}
+
+// Sums are those around all compactions, and around all placebos.
+func (a *Aftermath) Sums() (compactions, placebos Around) {
+	for i := range depths {
+		price.AddUp(&compactions, &a.Compactions[i])
+		price.AddUp(&placebos, &a.Placebos[i])
+	}
+	return compactions, placebos
 }
 
 // Add adds another session.
 func (a *Aftermath) Add(o Aftermath) { price.AddUp(a, &o) }
 
-// placeboFrom is how many requests a session has whose middle is a placebo.
-const placeboFrom = 130
+const depths, depthStep = 3, 100_000
+
+func depthOf(history int) int { return min(history/depthStep, depths-1) }
 
 // step is what one request adds to the history.
 type step struct {
@@ -55,7 +65,7 @@ func exploring(command string) bool {
 // either side without another one.
 func (r *Record) Aftermath() (a Aftermath, err error) {
 	conv := r.Conv
-	if len(conv.Boundaries) == 0 && len(conv.Requests) < placeboFrom {
+	if len(conv.Requests) <= 2*soonAfter {
 		return a, nil
 	}
 	steps := make([]step, len(conv.Requests)+1)
@@ -82,12 +92,20 @@ func (r *Record) Aftermath() (a Aftermath, err error) {
 			}
 		}
 	}
-	if at = append(at, len(conv.Requests)); len(at) == 2 {
-		middle := len(conv.Requests) / 2
-		a.Placebos = around(steps, []int{0, middle, len(conv.Requests)})
-		return a, nil
+	at = append(at, len(conv.Requests))
+	history, next, boundary := 0, depthStep/2, 1
+	for p := range steps {
+		history += steps[p].tokens
+		depth := depthOf(history)
+		for ; boundary < len(at)-1 && at[boundary] == p; boundary++ {
+			a.Compactions[depth].add(steps, at[boundary-1], p, at[boundary+1])
+			history = 0
+		}
+		if len(at) == 2 && history >= next && next < depths*depthStep { // in the middle of each depth, once
+			a.Placebos[depth].add(steps, 0, p, at[1])
+			next = (depth+1)*depthStep + depthStep/2
+		}
 	}
-	a.Compactions = around(steps, at)
 	return a, nil
 }
 
@@ -113,25 +131,21 @@ func (s *step) call(conv *session.Conversation, m, i int) error {
 	return nil
 }
 
-// around sums the steps up on both sides of all points but the ends.
-func around(steps []step, at []int) (a Around) {
-	for n := 1; n < len(at)-1; n++ {
-		p := at[n]
-		if p-at[n-1] <= soonAfter || at[n+1]-p < soonAfter {
-			continue
-		}
-		a.Times++
-		for i := range soonAfter { // the step of the point itself has what the client attaches again after the compaction
-			for side, s := range []step{steps[p-1-i], steps[p+1+i]} {
-				a.Grown[side] += s.tokens
-				if s.explores {
-					a.Explored[side]++
-				}
-				if s.edits {
-					a.Edited[side]++
-				}
+// add sums the steps up on both sides of a point, where there are enough after the one before and before the one after.
+func (a *Around) add(steps []step, before, p, after int) {
+	if p-before <= soonAfter || after-p < soonAfter {
+		return
+	}
+	a.Times++
+	for i := range soonAfter { // the step of the point itself has what the client attaches again after the compaction
+		for side, s := range []step{steps[p-1-i], steps[p+1+i]} {
+			a.Grown[side] += s.tokens
+			if s.explores {
+				a.Explored[side]++
+			}
+			if s.edits {
+				a.Edited[side]++
 			}
 		}
 	}
-	return a
 }

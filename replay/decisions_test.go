@@ -410,7 +410,7 @@ func TestSummaryReuse(t *testing.T) {
 				t.Fatalf("%d events, want %d", len(tl.Events), len(tt.want))
 			}
 			for i, ev := range tl.Events {
-				want := "summary: a placeholder of 5000 tokens"
+				want := "summary: a placeholder of 103 tokens"
 				if n := tt.want[i]; n != none {
 					want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
 				}
@@ -438,7 +438,7 @@ func TestSummaryReuse(t *testing.T) {
 
 // TestSummaryLate: the same where the policy compacts by itself, at a threshold it reaches late.
 func TestSummaryLate(t *testing.T) {
-	for late, want := range map[int]string{10: "recorded, line ", 11: "a placeholder of 5000 tokens"} {
+	for late, want := range map[int]string{10: "recorded, line ", 11: "a placeholder of 103 tokens"} {
 		s := newScript()
 		for n := 1; n <= 16; n++ {
 			if n == 3 {

@@ -21,6 +21,7 @@ func idle() map[string]string {
 		"codex_compaction.images":       "no sample has images in prompts that do not fit: the stage's own tests have",
 		"autocompact.max_output":        "it is in the request for a summary, which view shows",
 		"drop_images.placeholder":       "the same",
+		"gemini_compression.estimate":   "no sample has a result whose two estimates are on either side of a limit: the stage's oracle cases have",
 		"drop_images.step":              "the same",
 		"pi_compaction.manual":          "what a user compacts by hand in the samples is less than the stage keeps",
 		"post_compact.skill_tokens":     "no sample has invoked a skill before a compaction",

@@ -290,7 +290,7 @@ func randomValue(d *soakDice, p *policy.Param) string {
 		return pick(d, "x", "[cleared]", "50", "95")
 	case "a list of text":
 		return "[" + strings.Join([]string{tool(), tool(), tool()}[:d.IntN(4)], ", ") + "]"
-	case "a list of recorded, outline or fixed: N":
+	case "a list of recorded, outline, typical or fixed: N":
 		return fmt.Sprintf("[%s{fixed: %d}]", pick(d, "", "recorded, ", "outline, ", "outline, recorded, "), 1+d.IntN(6000))
 	case "input_tokens: N or tool_uses: N":
 		return pick(d, fmt.Sprintf("{tool_uses: %d}", 1+d.IntN(12)), fmt.Sprintf("{input_tokens: %d}", 1+d.IntN(60000)))

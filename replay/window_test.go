@@ -100,6 +100,7 @@ func TestAssumedWindow(t *testing.T) {
 		{"acme-1", replay.Options{Window: 300000}, 300000, ""},
 		{"acme-1", replay.Options{Model: "claude-opus-5"}, 1000000, ""},
 		{"claude-opus-6[1m]", replay.Options{}, 1000000, ""},
+		{"gpt-5.9", replay.Options{}, 1050000, `: "gpt-5.9": 1,050,000 tokens, as gpt-5-6 has`},
 	} {
 		rec, err := replay.NewRecordWith(growing(t, tt.model, usage), replay.RecordOptions{Prices: tt.opt.Prices})
 		if err != nil {

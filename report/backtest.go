@@ -176,7 +176,11 @@ func fitNotes(r *backtest.Scores) []string {
 	var notes []string
 	for _, s := range r.Sessions {
 		if s.Other > 0 {
-			notes = append(notes, phrase("not scored: %v: %v of another cause than the size of the context", s.File, count(s.Other, "recorded compaction")))
+			var kinds []string
+			for _, k := range slices.Sorted(maps.Keys(s.OtherKinds)) {
+				kinds = append(kinds, phrase("%v %v", s.OtherKinds[k], strings.ReplaceAll(string(k), "_", " ")))
+			}
+			notes = append(notes, phrase("not scored: %v: %v of another cause than the size of the context: %v", s.File, count(s.Other, "recorded compaction"), strings.Join(kinds, ", ")))
 		}
 		if s.Fit == nil {
 			continue

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -139,9 +140,10 @@ func unseenText(c *compare.Comparison) string {
 		return ""
 	}
 	u := c.Unseen
-	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v to %v extra requests on average to do so, and each of the next %[7]v to %[8]v requests had %[5]v to %[6]v extra tokens.",
-		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), u.Requests[0].Text(1), u.Requests[1].Text(1),
-		thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N)), u.Carried[0], u.Carried[1])
+	span := func(low, high string) string { return low + either(high == low, "", " to "+high) }
+	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v extra requests on average to do so, and each of the next %v to %v requests had %v extra tokens: at least the difference from %v as deep in sessions without a compaction. A summary that is not recorded has as many tokens as the session's own, or %v.",
+		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), span(u.Requests[0].Text(1), u.Requests[1].Text(1)),
+		u.Carried[0], u.Carried[1], span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), count(u.Placebos, "request"), thousands(policy.DefaultSummaryTokens))
 }
 
 // infeasibleText says in how many sessions a policy is infeasible, and why.

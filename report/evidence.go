@@ -92,6 +92,10 @@ func useNotes(p *page, uses ...policy.Use) {
 // mostReleases is how many releases of a product are named where not all are.
 const mostReleases = 3
 
+// RanText says which releases the bare name of a product meant, and that one is newer than any that was read; "" where
+// the name is a policy's own.
+func RanText(u policy.Use) string { return ranText(&u, true) }
+
 // ranText says which releases the bare name of a product meant, all or some of them, and that one is newer than any that
 // was read; "" where the name is a policy's own.
 func ranText(u *policy.Use, all bool) string {

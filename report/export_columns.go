@@ -99,7 +99,7 @@ func ExportTables() []ExportTable {
 		if c.Places > 0 {
 			c.Kind = parquet.Decimal
 		}
-		comparison = append(comparison, ExportColumn{c, joined(", ", figureAbouts[f.Name], either(f.Unit == "" || f.Unit == "USD", "", f.Unit))})
+		comparison = append(comparison, ExportColumn{c, joined(", ", f.About, either(f.Unit == "" || f.Unit == "USD", "", f.Unit))})
 	}
 	return []ExportTable{
 		sessionsTable:   {"sessions", "One row for each conversation: what was recorded.", sessions},
@@ -250,29 +250,4 @@ func (s *ExportedSession) compared(of exportedReplay, policy int) []any {
 		cells = append(cells, v)
 	}
 	return cells
-}
-
-// figureAbouts says what each figure is.
-var figureAbouts = map[string]string{
-	"requests": "main requests", "calls": "main requests and the policy's summarization requests",
-	"raw_peak": "largest request of the raw history", "model_peak": "largest model view", "model_mean": "mean model view",
-	"payload_peak": "largest payload", "payload_mean": "mean payload", "payload_input": "input tokens, the policy's summarization requests included",
-	"own_input": "of payload_input: the policy's summarization requests", "tokens_saved": "raw history less the input of main requests",
-	"output_tokens": "of all calls", "cache_read": "read from the cache", "cache_write_5m": "written into it for 5 minutes",
-	"cache_write_1h": "written into it for 1 hour", "uncached": "neither read nor written",
-	"cost_usd": "of all calls; null: a model has no price", "cost_ideal": "of cost_usd: input, where what was sent before is read from the cache",
-	"cost_breaks": "of cost_usd: what the policy's edits made the cache lose", "cost_lifetime": "of cost_usd: what had expired",
-	"cost_placement": "of cost_usd: what no breakpoint or look-back covered, or was too short",
-	"cost_own_calls": "of cost_usd: the policy's summarization requests", "cost_output": "of cost_usd: output of main requests",
-	"refused": "main requests that would have had no answer", "blocked": "of refused: those that the client would not have sent",
-	"compactions": "compactions of the whole conversation", "failed_compactions": "those that came to nothing, not in compactions",
-	"thrash": "compactions that freed less than a tenth of what they read", "thrash_run": "the most of them in a row",
-	"cleared_results": "tool results that stay cleared", "cleared_tokens": "removed by edits of single blocks",
-	"client_pre_tokens": "before compactions, by the client's own count", "client_tokens_saved": "saved, by the client's own count",
-	"events": "events of the replay", "misses": "blocks removed and needed later; this and all down to median_distance are null where the regret is left out",
-	"misses_reread": "needed later: read again", "misses_edit": "needed later: edited", "misses_quote": "needed later: quoted",
-	"removed_blocks": "blocks removed",
-	"refetch_tokens": "tokens of the content needed later", "refetch_usd": "what fetching them again costs",
-	"median_distance": "median from removal to need; null without any",
-	"violations":      "rules of the API that the policy violates", "preserved_thinking": "edits before thinking that the model preserves",
 }

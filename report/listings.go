@@ -203,11 +203,14 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 		if list.Window > 0 {
 			share = math.Floor(float64(tokens)/float64(list.Window)*1000+0.5) / 10
 		}
-		var shown any
+		var shown, at any = nil, tokens
 		if left != nil {
 			shown = pair{number(strconv.Itoa(*left) + "%"), *left}
 		}
-		t.put(none, limitCells{name, stage, compared, tokens, places(share, 1), shown, either(acts, "yes", ""), from})
+		if acts && tokens < 0 {
+			at = pair{"every request", tokens}
+		}
+		t.put(none, limitCells{name, stage, compared, at, places(share, 1), shown, either(acts, "yes", ""), from})
 	}
 	var left *int
 	if list.Used > 0 {
@@ -228,8 +231,11 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 // limitText says where the policy acts first by the size of the context.
 func limitText(list *LimitList) string {
 	first := firstLimit(list.Limits)
-	if first.Tokens == 0 {
+	switch {
+	case first.Tokens == 0:
 		return phrase("In a window of %v tokens no limit of %v covers the whole context.", list.Window, list.Policy)
+	case first.Tokens < 0:
+		return phrase("In a window of %v tokens, %v changes the context before every request: %v.", list.Window, list.Policy, joined(", ", first.Name, first.Stage))
 	}
 	return phrase("In a window of %v tokens, %v first changes the context at %v: %v.", list.Window, list.Policy, first.Tokens, joined(", ", first.Name, first.Stage))
 }

@@ -140,12 +140,18 @@ func bestTexts(s *sweep.Grid) []string {
 		return []string{phrase("All %v points have the same figures: there is no best.", n), conclusion(&s.Against, 1)}
 	}
 	h, row := &s.HoldOut, &s.Against.Policies[1+s.Best]
-	return []string{
+	texts := []string{
 		phrase("Best: %v (%v).", row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
 		conclusion(&s.Against, 1+s.Best) +
 			phraseIf(h.Draws > 0, " The best on half of the %v comes to %v %% on the other half (median of %v draws; more than %v in %v of them).", count(h.Projects, "project"), signedPercent(h.Median), h.Draws, s.Policy, h.Worse) +
 			phraseIf(h.Higher > 0, " %v is higher in %v.", row.Name, count(h.Higher, "project")),
 	}
+	for _, g := range s.Groups {
+		where := either(g.Window > 0, "windows of "+thousands(g.Window)+" tokens", "the project "+lastElement(g.Project))
+		texts = append(texts, phrase("In %v (%v), %v is best: %v %%, and %v %v %%.", where, count(g.Sessions, "session"),
+			s.Against.Policies[1+g.Best].Name, signedPercent(g.Share), row.Name, signedPercent(g.Overall)))
+	}
+	return texts
 }
 
 // sameText names the parameters that change nothing, and counts the points that are the same as one before.

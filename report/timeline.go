@@ -320,7 +320,7 @@ func eventText(tl *replay.Timeline, e *replay.Event) string {
 		if file == tl.File {
 			file = path.Base(strings.ReplaceAll(file, `\`, "/"))
 		}
-		text += fmt.Sprintf(", recorded at %s:%d", file, r.Line) + phraseIf(r.Trigger != "" && e.Trigger != policy.TriggerRestart, " (%v)", r.Trigger) +
+		text += fmt.Sprintf(", recorded at %s:%d", file, r.Line) + phraseIf(r.Trigger != "" && e.Trigger != policy.TriggerRestart, " (%v)", r.Compaction.Text(r.Trigger)) +
 			phraseIf(r.PreTokens > 0 && e.Detail["pre_tokens"] != r.PreTokens, " pre_tokens %v", r.PreTokens) +
 			phraseIf(r.TokensSaved > 0 && e.Detail["tokens_saved"] != r.TokensSaved, " tokens_saved %v", r.TokensSaved)
 	}

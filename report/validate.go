@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -11,9 +12,9 @@ import (
 // ValidateSchema is the version of the JSON form of predictions of recorded sessions.
 const ValidateSchema = "ctxkit.validate/v1"
 
-// Validate prints how well sessions of other windows and releases predict those of one. out is the number of
-// sessions that were left out.
-func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.Use, opt Layout) error {
+// Validate prints how well sessions of other windows predict those of one of so many tokens or, where that is 0, those of
+// other releases the policy's. out is the number of sessions that were left out.
+func Validate(w io.Writer, sessions []predict.SessionTally, window, out int, use policy.Use, opt Layout) error {
 	recorded := 0
 	for i := range sessions {
 		if sessions[i].Recorded != nil {
@@ -21,7 +22,7 @@ func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.
 		}
 	}
 	rows := predict.Rows(sessions)
-	worst := exact.Whole(0)
+	worst, bounds := exact.Whole(0), slices.ContainsFunc(rows, func(r predict.Row) bool { return r.Low.Known })
 	t := rowsOf(rows, func(r *predict.Row, row *validateCells) style {
 		places := map[string]int{"compactions": 2, "usd": 4}[r.Measure]
 		cell := func(d exact.Decimal) pair {
@@ -34,15 +35,20 @@ func Validate(w io.Writer, sessions []predict.SessionTally, out int, use policy.
 		if r.Measure == "context" && r.Off.Abs().Cmp(worst) > 0 {
 			worst = r.Off.Abs()
 		}
-		row.History, row.Recorded, row.Others, row.Bounds = history, r.Sessions[0], r.Sessions[1], "-"
+		row.History, row.Recorded, row.Others, row.Bounds = history, r.Sessions[0], r.Sessions[1], either(bounds, "-", "")
 		if r.Low.Known {
 			row.Bounds = signedPercent(r.Low) + " to " + signedPercent(r.High)
 		}
 		row.Value, row.Replayed, row.Predicted, row.Off = cell(r.Recorded), cell(r.Replayed), cell(r.Predicted), pair{number(signedPercent(r.Off) + " %"), r.Off}
 		return none
 	})
-	answer := phrase("%v of other windows or releases, replayed under the policy, predict %v that were recorded under it", count(len(sessions)-recorded, "session"), recorded)
-	answer += either(len(rows) > 0, phrase(": the mean context of a request is off by %v %% at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
+	others, replayed, by := "other releases recorded", use.Name, "it recorded"
+	if window > 0 {
+		by = "were recorded in it"
+		others, replayed = "were recorded in other windows", phrase("%v in a window of %v tokens", use.Name, thousands(window))
+	}
+	answer := phrase("%v that %s, replayed under %s, predict %v that %s", count(len(sessions)-recorded, "session"), others, replayed, recorded, by)
+	answer += either(len(rows) > 0, phrase(": the mean input of a request is off by %v %% at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
 	return listing(answer, t, object{{"schema", ValidateSchema}, {"recorded", recorded}, {"predicting", len(sessions) - recorded}, {"left_out", out}, {"rows", notNil(rows)}},
 		phraseIf(out > 0, "left out: %v of other clients, or compacted in another window", count(out, "session")),
 		"context: tokens of a request. usd: of a request. compactions: for 100,000 tokens of history, of sessions that have any. compacted from: tokens that a compaction begins with. "+

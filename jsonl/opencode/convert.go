@@ -31,11 +31,12 @@ type converter struct {
 	ran       bool            // a response came since the last turn began
 	last      *message        // the last response
 	asked     map[string]bool // user messages by id for which OpenCode runs a tool before it asks the model
+	unknown   map[string]bool // types of parts and messages that were warned of
 }
 
 // session puts a document's session.
 func (c *converter) session() {
-	c.taken, c.uuids, c.asked = map[string]int{}, make([][]string, len(c.messages)), map[string]bool{}
+	c.taken, c.uuids, c.asked, c.unknown = map[string]int{}, make([][]string, len(c.messages)), map[string]bool{}, map[string]bool{}
 	own := c.info
 	if own == nil {
 		own = &info{ID: c.messages[0].SessionID}
@@ -117,8 +118,23 @@ func (c *converter) put(k int, u foreign.Unit, id string, l foreign.Line) {
 func (c *converter) others(m *message, sent ...string) {
 	for i := range m.parts {
 		if p := &m.parts[i]; !slices.Contains(sent, p.Type) {
-			c.Aside(p.unit, "part: "+cmp.Or(p.Type, "no type"))
+			c.setAside(p.unit, p.line, "part", p.Type)
 		}
+	}
+}
+
+// setAside sets a part or a message aside that holds nothing which is sent, and warns once of a type that no release which
+// was read has.
+func (c *converter) setAside(u foreign.Unit, line int, what, kind string) {
+	c.Aside(u, what+": "+cmp.Or(kind, "no type"))
+	switch kind {
+	case "", "text", "reasoning", "tool", "step-start", "step-finish", "patch", "file", "agent", "subtask", "snapshot", "retry", "compaction",
+		"agent-switched", "model-switched", "location-switched", "idle":
+		return
+	}
+	if !c.unknown[kind] {
+		c.unknown[kind] = true
+		c.Warn(line, codeMetadata, "a %s of the unknown type %.60q: what is in it is left out, here and below", what, kind)
 	}
 }
 

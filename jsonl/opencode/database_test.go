@@ -237,10 +237,14 @@ func TestTwo(t *testing.T) {
 	}
 }
 
-// TestNative is case 11 of the specification: a compaction by the provider counts where the next response is of the same
-// provider and model, else all before it is sent.
-func TestNative(t *testing.T) {
+// TestCase11: a failed or running compaction counts for nothing; one by the provider counts where the next response is of the
+// same provider and model, else all before it is sent.
+func TestCase11(t *testing.T) {
 	for provider, want := range map[string][]string{
+		"": {
+			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(<conversatio)",
+			"response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)",
+		},
 		"openai": {
 			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(four) compaction({\"type\":\"com)",
 			"response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)",
@@ -251,10 +255,14 @@ func TestNative(t *testing.T) {
 	} {
 		said := `{"type":"assistant","time":{"created":1000,"completed":1001},"model":{"id":"gpt-6-sol","providerID":"openai"},"finish":"stop","tokens":{"input":1,"output":1},"content":[{"type":"text","text":"%s"}],"id":"%[1]s"}`
 		asked := `{"type":"user","time":{"created":1000},"text":"%s","id":"%[1]s"}`
+		compacted := `"summary":"five","recent":""`
+		if provider != "" {
+			compacted = `"summary":"","recent":"","providerContext":{"version":1,"provenance":{"providerID":"` + provider +
+				`","modelID":"sol"},"messages":[{"role":"user","content":[{"type":"text","text":"four"}]},{"role":"assistant","content":[{"type":"compaction","encrypted":"AAAA"}]}]}`
+		}
 		messages := []string{
 			fmt.Sprintf(asked, "one"), fmt.Sprintf(said, "two"), `{"type":"compaction","status":"failed","reason":"auto","time":{"created":1000},"id":"three"}`, fmt.Sprintf(asked, "four"),
-			`{"type":"compaction","status":"completed","reason":"auto","summary":"","recent":"","tokens":{"input":5,"output":1},"time":{"created":1000},"id":"five","providerContext":{"version":1,"provenance":{"providerID":"` + provider +
-				`","modelID":"sol"},"messages":[{"role":"user","content":[{"type":"text","text":"four"}]},{"role":"assistant","content":[{"type":"compaction","encrypted":"AAAA"}]}]}}`,
+			`{"type":"compaction","status":"completed","reason":"auto","tokens":{"input":5,"output":1},"time":{"created":1000},"id":"five",` + compacted + `}`,
 			fmt.Sprintf(said, "six"), `{"type":"system","time":{"created":1000},"text":"seven","id":"seven"}`, fmt.Sprintf(asked, "eight"),
 			`{"type":"compaction","status":"running","reason":"auto","time":{"created":1000},"id":"nine"}`,
 		}
@@ -268,6 +276,23 @@ func TestNative(t *testing.T) {
 		}
 		if !conv.Lines.Balanced() {
 			t.Errorf("%+v", conv.Lines)
+		}
+	}
+}
+
+// TestUnknownTypes: a part or a message of a type that no release has is warned of once, with the type.
+func TestUnknownTypes(t *testing.T) {
+	for _, text := range []string{
+		`{"info":{"id":"ses_a"},"messages":[{"type":"user","time":{"created":1},"text":"one","id":"a"},{"type":"hologram","time":{"created":1},"id":"b"},{"type":"hologram","time":{"created":1},"id":"c"},{"type":"idle","time":{"created":1},"id":"d"}]}`,
+		`{"info":{"id":"ses_a"},"messages":[{"info":{"id":"a","role":"user","time":{"created":1}},"parts":[{"type":"text","text":"one"},{"type":"hologram"},{"type":"hologram"},{"type":"snapshot"}]}]}`,
+	} {
+		path := filepath.Join(t.TempDir(), "session.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		conv := load(t, path)
+		if len(conv.Warnings) != 1 || !strings.Contains(conv.Warnings[0].Message, ` of the unknown type "hologram": `) || !conv.Lines.Balanced() {
+			t.Errorf("%s: %+v", text, conv.Warnings)
 		}
 	}
 }

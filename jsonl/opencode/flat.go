@@ -232,7 +232,7 @@ func (c *converter) flat(k int) {
 	case m.Role == "assistant":
 		c.response(k)
 	case f.Type != "compaction":
-		c.Aside(m.unit, "message: "+cmp.Or(f.Type, "no type"))
+		c.setAside(m.unit, m.line, "message", f.Type)
 	case f.Status != "completed":
 		c.Aside(m.unit, "compaction without a summary")
 	case f.Native != nil && !c.sent(k):

@@ -152,6 +152,7 @@ func checkForeign(t *testing.T, text []byte) {
 func TestForeignDamaged(t *testing.T) {
 	for _, form := range session.Forms() {
 		t.Run(form.Name, func(t *testing.T) {
+			t.Parallel()
 			texts := foreignSessions(t, form.Name)
 			if len(texts) == 0 {
 				t.Fatalf("no sessions in ../%s/testdata", form.Name)

@@ -2,7 +2,6 @@ package session
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -110,9 +109,7 @@ type loader struct {
 	leaf     string // last-prompt.leafUuid, the last one
 	leafAt   int    // len(nodes) at that line
 	snapshot bool   // the last line that counts was a file-history-snapshot
-	title    string // chosen by a person
-	aiTitle  string
-	summary  string
+	titles   titles
 	marks    []mark
 	queued   []queued // texts that were put into the queue
 	waiting  waiting  // those in it
@@ -257,7 +254,7 @@ func (ld *loader) entry(e *jsonl.Entry) {
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
 	case "summary", "custom-title", "ai-title":
-		ld.noteTitle(e)
+		ld.titles.read(e)
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
 	case foreign.TypeSession:
@@ -510,5 +507,5 @@ func (ld *loader) build(f *File, opt LoadOptions) {
 	ld.origin()
 	f.Main.Lines = ld.lines
 	f.Main.Warnings = append(ld.warnings, f.Main.Warnings...)
-	f.Main.Title = cmp.Or(ld.title, ld.aiTitle, ld.summary)
+	f.Main.Title = ld.titles.title()
 }

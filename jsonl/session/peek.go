@@ -19,6 +19,7 @@ import (
 const (
 	headBytes    = 128 << 10 // read of the start of a file
 	tailBytes    = 16 << 10  // first read of its end
+	titleBytes   = 64 << 10  // read of its end for titles, which Claude Code repeats there
 	packedTail   = 1 << 20   // kept of the end of a compressed file, in bytes of its content
 	mostUnpacked = 256 << 20 // largest content of a compressed file that is read for its end
 	promptLength = 200       // longest FileInfo.Prompt, in bytes
@@ -32,7 +33,8 @@ type peeked struct {
 	Parent                          string // session that started it as a subagent
 	Refused                         string // why it is no session; "": it may be one
 
-	alone bool // the first file of a tree without the others: they may come while it stays as it is
+	titles titles
+	alone  bool // the first file of a tree without the others: they may come while it stays as it is
 }
 
 // read fills the fields that the file and its file system provide. What its content says is taken from known, where the
@@ -84,6 +86,10 @@ func peek(f *os.File, size int64, name, path string) (g peeked) {
 	defer free()
 	if !packed {
 		if g.head(content, name, path); g.Refused == "" {
+			end := make([]byte, min(size, titleBytes))
+			if readEnd, err := f.ReadAt(end, size-int64(len(end))); err == nil || errors.Is(err, io.EOF) {
+				g.named(end[:readEnd], name, false)
+			}
 			if g.Last = lastTime(f, size, name); g.Last.IsZero() && g.Product != "" {
 				g.Last = lastPut(io.NewSectionReader(f, 0, size), g.Product, name, path)
 			}
@@ -95,6 +101,7 @@ func peek(f *os.File, size int64, name, path string) (g peeked) {
 		return g
 	}
 	n, _ := io.Copy(end, io.LimitReader(content, mostUnpacked)) // as far as it can be read
+	g.named(*end, name, false)
 	if n < mostUnpacked {
 		g.Last = lastTime(bytes.NewReader(*end), int64(len(*end)), name)
 	}
@@ -137,10 +144,15 @@ func (g *peeked) head(r io.Reader, name, path string) {
 	rest := g.lines(data, name, func() bool {
 		return !g.Created.IsZero() && g.Version != "" && g.Project != "" && g.Session != "" && g.Prompt != ""
 	})
-	var names []byte // the lines after that which may hold a title or a branch
-	for line := range bytes.Lines(rest) {
-		if bytes.Contains(line, []byte(`-title"`)) || g.Title == "" && bytes.Contains(line, []byte(`"summary"`)) ||
-			g.Branch == "" && bytes.Contains(line, []byte(`"gitBranch":`)) && !bytes.Contains(line, []byte(`"gitBranch":""`)) {
+	g.named(rest, name, true)
+}
+
+// named reads the lines that may hold a title and, at the start of a file, a summary or a branch.
+func (g *peeked) named(data []byte, name string, start bool) {
+	var names []byte
+	for line := range bytes.Lines(data) {
+		if bytes.Contains(line, []byte(`-title"`)) || start && (g.Title == "" && bytes.Contains(line, []byte(`"summary"`)) ||
+			g.Branch == "" && bytes.Contains(line, []byte(`"gitBranch":`)) && !bytes.Contains(line, []byte(`"gitBranch":""`))) {
 			names = append(names, line...)
 		}
 	}
@@ -183,7 +195,8 @@ func (g *peeked) lines(data []byte, name string, enough func() bool) []byte {
 		g.Version, g.Project, g.Session = cmp.Or(g.Version, e.Version), cmp.Or(g.Project, e.CWD), cmp.Or(g.Session, e.SessionID)
 		if g.Title == "" && e.Type == "summary" || e.Type == "custom-title" || e.Type == "ai-title" ||
 			g.Branch == "" && e.HasMessage && bytes.Contains(e.Raw, []byte(`"gitBranch"`)) {
-			g.title(e)
+			g.titles.read(e)
+			g.Title, g.Branch = g.titles.title(), cmp.Or(g.Branch, g.titles.GitBranch)
 		}
 		if g.Prompt == "" && e.Type == "user" && e.HasMessage && classify(e) == ClassPrompt {
 			g.Prompt = shorten(e.Message.Head, promptLength)
@@ -194,15 +207,6 @@ func (g *peeked) lines(data []byte, name string, enough func() bool) []byte {
 		}
 	}
 	return nil
-}
-
-func (g *peeked) title(e *jsonl.Entry) {
-	var t titles
-	if json.Unmarshal(e.Raw, &t) != nil {
-		return
-	}
-	g.Branch = cmp.Or(g.Branch, t.GitBranch)
-	g.Title = cmp.Or(t.CustomTitle, t.AITitle, t.Summary, g.Title)
 }
 
 // lastTime is the latest time in the last lines of a text that have one.
@@ -271,17 +275,13 @@ type titles struct {
 	GitBranch   string `json:"gitBranch"`
 }
 
-func (ld *loader) noteTitle(e *jsonl.Entry) {
-	var t titles
-	if json.Unmarshal(e.Raw, &t) != nil {
-		return
-	}
-	switch {
-	case t.CustomTitle != "":
-		ld.title = t.CustomTitle
-	case t.AITitle != "":
-		ld.aiTitle = t.AITitle // repeated: the last one is used
-	case t.Summary != "" && ld.summary == "":
-		ld.summary = t.Summary
+// read notes the names on a line: of repeated titles the last, as the client shows it, and of summaries the first.
+func (t *titles) read(e *jsonl.Entry) {
+	var one titles
+	if json.Unmarshal(e.Raw, &one) == nil {
+		*t = titles{cmp.Or(t.Summary, one.Summary), cmp.Or(one.CustomTitle, t.CustomTitle), cmp.Or(one.AITitle, t.AITitle), cmp.Or(t.GitBranch, one.GitBranch)}
 	}
 }
+
+// title is the name that the user gave, else that of the client.
+func (t *titles) title() string { return cmp.Or(t.CustomTitle, t.AITitle, t.Summary) }

@@ -65,6 +65,34 @@ func ids(infos []FileInfo) string {
 	return strings.Join(s, ", ")
 }
 
+// TestDiscoverTitles holds that lists name a session as a replay does: by the last title, which may be at the end.
+func TestDiscoverTitles(t *testing.T) {
+	long := userLine(idA, "u2", "2026-01-01T10:00:00.000Z", strings.Repeat("a long prompt ", 20_000))
+	ai := func(title string) string {
+		return `{"type":"ai-title","aiTitle":"` + title + `","sessionId":"` + idA + `"}` + "\n"
+	}
+	custom := func(title string) string {
+		return `{"type":"custom-title","customTitle":"` + title + `","sessionId":"` + idA + `"}` + "\n"
+	}
+	first := userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "hello")
+	for _, c := range []struct{ text, want string }{
+		{first + ai("First") + ai("Second"), "Second"},
+		{first + ai("First") + long + ai("Last"), "Last"},
+		{first + custom("Mine") + ai("Its"), "Mine"},
+		{first + custom("Mine") + long + ai("Its"), "Mine"},
+		{first + custom("Mine") + long + custom("Mine again"), "Mine again"},
+		{`{"type":"summary","summary":"Old","leafUuid":"x"}` + "\n" + first + long + `{"type":"summary","summary":"New","leafUuid":"y"}` + "\n", "Old"},
+	} {
+		f := newFolder(t)
+		f.write(idA+".jsonl", c.text)
+		infos, _ := f.discover()
+		conv, err := Load(filepath.Join(f.dir, idA+".jsonl"), LoadOptions{})
+		if err != nil || infos[0].Title != c.want || conv.Main.Title != c.want {
+			t.Errorf("%.200s: listed as %q, replayed as %q (%v), want %q", c.text, infos[0].Title, conv.Main.Title, err, c.want)
+		}
+	}
+}
+
 func TestDiscoverStandings(t *testing.T) {
 	f := newFolder(t)
 	f.write(idA+".jsonl", userLine(idA, "u1", "2026-01-01T10:00:00.000Z", "make it so"))

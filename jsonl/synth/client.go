@@ -45,7 +45,6 @@ type client struct {
 	said      string     // the agent's last text
 	lastUser  string     // the last prompt, for last-prompt lines
 	stats     Stats
-	sent      recordedRequests
 	err       error
 }
 

@@ -47,9 +47,6 @@ func (c *client) endAside() {
 		c.envelope(&c.line)
 	}
 	c.line.put(`}`)
-	if c.Requests {
-		c.sent.note(c.own, c.line.b)
-	}
 	c.emit()
 }
 
@@ -204,9 +201,6 @@ func (c *client) attach(payload *object, rendered string) {
 	if rendered != "" {
 		c.text(uuid, rendered)
 		c.messages--
-		if c.Requests {
-			c.sent.add(uuid, "user", "", (&object{}).put(`{"type":"text","text":?}`, "<system-reminder>\n"+rendered+"\n</system-reminder>\n").b)
-		}
 	}
 	c.pass(0, 3)
 }

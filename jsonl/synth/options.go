@@ -21,7 +21,7 @@ type SessionOptions struct {
 	Seed     uint64 // chooses the session; default 1
 	Requests int    // fewest API calls of the main conversation: the last turn is finished; default 40, none with Bytes
 	Bytes    int64  // size at which the session ends with the turn; default 0: no limit
-	Version  string // simulated client, "1.0.17" to "2.1.332": format of the lines, compactions; default "2.1.19"
+	Version  string // simulated client, "1.0.17" to "2.1.299": format of the lines, compactions; default "2.1.19"
 	Model    string // name in assistant messages; default: one that the version was used with
 
 	// Window is the context window, in tokens: at least Overhead + 80,000. The client compacts at window-45,000 up to

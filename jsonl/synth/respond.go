@@ -40,13 +40,7 @@ var compactable = jsonl.Set(`Read Bash Grep Glob WebSearch WebFetch Edit Write`)
 // calls.
 func (c *client) respond(blocks ...block) {
 	c.prepare()
-	if c.Requests {
-		c.remaining()
-	}
 	m := &response{usage: c.send(), blocks: blocks, stop: "end_turn"}
-	if c.Requests {
-		c.recordRequest()
-	}
 	c.pass(1800, 7000)
 	var out int64 = messageFrame
 	for i := range blocks {

@@ -58,7 +58,6 @@ type habits struct {
 	AgentFiles    bool `in:"2.0.0"`
 	AgentMeta     bool `in:"2.1.70"`
 	PersistedPath bool `in:"2.1.45"`
-	Requests      bool `in:"2.1.300"` // its own requests on lines
 }
 
 // newRelease is the release with a version of the client.

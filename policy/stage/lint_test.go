@@ -60,9 +60,9 @@ func TestLint(t *testing.T) {
 		{"collapse, left to the window", "stages: [context_collapse: {stage_at: auto, commit_at: auto, target: auto}]", ""},
 		{"collapse, in part left to the window", "stages: [context_collapse: {stage_at: auto, commit_at: 90000, target: auto}]", ""},
 		{"short pause", "stages: [microcompact_time: {gap: 90s}]", "1:35: microcompact_time.gap: after 1m30s the prompt cache is still warm, and clearing makes it cold: give 5m or more (contradict)"},
-		{"summary never reached", "stages: [autocompact: {summary: [fixed, outline]}]", "1:33: autocompact.summary: fixed: 5000 is always there, what follows it is never reached: put fixed: 5000 last (summary)"},
-		{"no summary", "stages: [autocompact: {summary: recorded}]", "1:33: autocompact.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or fixed: 5000 (summary)"},
-		{"no choice", "stages: [autocompact: {summary: []}]", "1:33: autocompact.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or fixed: 5000 (summary)"},
+		{"summary never reached", "stages: [autocompact: {summary: [fixed, outline]}]", "1:33: autocompact.summary: fixed: 3200 is always there, what follows it is never reached: put fixed: 3200 last (summary)"},
+		{"no summary", "stages: [autocompact: {summary: recorded}]", "1:33: autocompact.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or typical (summary)"},
+		{"no choice", "stages: [autocompact: {summary: []}]", "1:33: autocompact.summary: there may be no summary: not every stretch has a recorded one: end the list with outline or typical (summary)"},
 
 		{"memory behind autocompact", "stages: [autocompact, session_memory]", "1:23: session_memory: it runs after autocompact, and before it in the product: list it before autocompact (order)"},
 		{"memory before it", "stages: [session_memory, autocompact]", ""},

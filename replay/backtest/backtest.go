@@ -24,19 +24,20 @@ type SessionScore struct {
 	Clients string `json:"clients"`                  // its band of versions
 	Policy  string `json:"policy"`
 
-	Requests     int               `json:"requests"`
-	Window       int               `json:"window"`      // the largest of the policy's decisions, tokens
-	Fit          *replay.Fit       `json:"fit"`         // nil: the window is not fitted
-	Manual       int               `json:"manual"`      // recorded manual compactions: not scored
-	Last         int               `json:"at_end"`      // automatic ones after the last request: not scored
-	Other        int               `json:"other"`       // those of another cause than the size of the context: not scored
-	Compactions  []CompactionScore `json:"compactions"` // the recorded automatic ones, in order
-	Alarms       []Alarm           `json:"alarms"`      // decisions to compact where nothing is recorded
-	FreeAlarms   int               `json:"free_alarms"` // the same, in a free replay
-	Micro        []Microcompacted  `json:"microcompactions"`
-	MicroAlarms  []MicroAlarm      `json:"microcompaction_alarms"` // those of the policy alone
-	Prunes       bool              `json:"-"`                      // its microcompactions are what the client clears where a turn ends
-	MicroUnknown int               `json:"microcompactions_unscored"`
+	Requests     int                           `json:"requests"`
+	Window       int                           `json:"window"`                // the largest of the policy's decisions, tokens
+	Fit          *replay.Fit                   `json:"fit"`                   // nil: the window is not fitted
+	Manual       int                           `json:"manual"`                // recorded manual compactions: not scored
+	Last         int                           `json:"at_end"`                // automatic ones after the last request: not scored
+	Other        int                           `json:"other"`                 // those of another cause than the size of the context: not scored
+	OtherKinds   map[replay.CompactionKind]int `json:"other_kinds,omitempty"` // of Other
+	Compactions  []CompactionScore             `json:"compactions"`           // the recorded automatic ones, in order
+	Alarms       []Alarm                       `json:"alarms"`                // decisions to compact where nothing is recorded
+	FreeAlarms   int                           `json:"free_alarms"`           // the same, in a free replay
+	Micro        []Microcompacted              `json:"microcompactions"`
+	MicroAlarms  []MicroAlarm                  `json:"microcompaction_alarms"` // those of the policy alone
+	Prunes       bool                          `json:"-"`                      // its microcompactions are what the client clears where a turn ends
+	MicroUnknown int                           `json:"microcompactions_unscored"`
 
 	Usage  UsageScore `json:"usage"`
 	Breaks []Break    `json:"breaks"`

@@ -16,6 +16,10 @@ func (s *SessionScore) compactions(conv *session.Conversation, kindOf func(bound
 		switch {
 		case kind == replay.CompactionIdle || kind == replay.CompactionModelChange || kind == replay.CompactionReactive: // no file shows what the API refuses
 			s.Other++
+			if s.OtherKinds == nil {
+				s.OtherKinds = map[replay.CompactionKind]int{}
+			}
+			s.OtherKinds[kind]++
 			continue
 		case b.Trigger != "auto":
 			s.Manual++

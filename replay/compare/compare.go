@@ -25,6 +25,7 @@ type ComparedSession struct {
 	Model      string
 	Version    string // of the client
 	Project    string
+	Window     int                  // tokens
 	Recorder   string               // product that recorded it
 	Repository string               // of the project's folder; "": not recorded
 	Unpriced   []string             // models of its requests that have no price, sorted
@@ -63,7 +64,7 @@ type Origin struct {
 func NewSession(t *replay.Timeline, project string) ComparedSession {
 	return ComparedSession{
 		Origin: Origin{t.Session, t.Agent, t.File, t.Lines.SetAside[string(session.AsideMalformed)]},
-		Title:  t.Title, Model: t.Model, Version: t.Version, Project: project, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
+		Title:  t.Title, Model: t.Model, Version: t.Version, Project: project, Window: t.Window, Unpriced: t.Unpriced(), Cache: t.Cache, Converted: t.Converted,
 	}
 }
 

@@ -41,54 +41,55 @@ type Figure struct {
 	Better Better
 	gather gather
 	of     func(t *replay.Timeline) exact.Decimal
+	About  string // what it says
 }
 
 // Figures lists all figures, in the order they are printed in.
 func Figures() []Figure {
 	return []Figure{
-		{"requests", "", Neither, sum, total("Requests")},
-		{"calls", "", Neither, sum, total("Calls")},
-		{"raw_peak", "tokens", Neither, highest, total("RawPeak")},
-		{"model_peak", "tokens", Less, highest, total("ModelPeak")},
-		{"model_mean", "tokens", Less, mean, total("ModelMean")},
-		{"payload_peak", "tokens", Less, highest, total("PayloadPeak")},
-		{"payload_mean", "tokens", Less, mean, total("PayloadMean")},
-		{"payload_input", "tokens", Less, sum, total("Payload")},
-		{"own_input", "tokens", Neither, sum, total("OwnInput")},
-		{"tokens_saved", "tokens", More, sum, total("Saved")},
-		{"output_tokens", "tokens", Neither, sum, total("Output")},
-		{"cache_read", "tokens", Neither, sum, total("Cache", "Read")},
-		{"cache_write_5m", "tokens", Neither, sum, total("Cache", "Write5m")},
-		{"cache_write_1h", "tokens", Neither, sum, total("Cache", "Write1h")},
-		{"uncached", "tokens", Neither, sum, total("Cache", "Uncached")},
-		{"cost_usd", "USD", Less, sum, costUSD},
-		{"cost_ideal", "USD", Neither, sum, part("Ideal")},
-		{"cost_breaks", "USD", Neither, sum, part("Breaks")},
-		{"cost_lifetime", "USD", Neither, sum, part("Lifetime")},
-		{"cost_placement", "USD", Neither, sum, part("Placement")},
-		{"cost_own_calls", "USD", Neither, sum, part("OwnCalls")},
-		{"cost_output", "USD", Neither, sum, part("Output")},
-		{"refused", "", Less, sum, total("Refused")},
-		{"blocked", "", Less, sum, total("Blocked")},
-		{"compactions", "", Less, sum, total("Compactions")},
-		{"failed_compactions", "", Less, sum, total("Failed")},
-		{"thrash", "", Less, sum, total("Thrash")},
-		{"thrash_run", "", Less, highest, total("ThrashRun")},
-		{"cleared_results", "", Neither, sum, total("Cleared")},
-		{"cleared_tokens", "tokens", Neither, sum, total("ClearedTokens")},
-		{"client_pre_tokens", "tokens", Neither, sum, clientPreTokens},
-		{"client_tokens_saved", "tokens", Neither, sum, detail("tokens_saved", "cleared_input_tokens")},
-		{"events", "", Neither, sum, total("Events")},
-		{"misses", "", Less, sum, regretCount(func(r *regret.Regret) int { return len(r.Misses) })},
-		{"misses_reread", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Reread) })},
-		{"misses_edit", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Edited) })},
-		{"misses_quote", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Quoted) })},
-		{"removed_blocks", "", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Removed })},
-		{"refetch_tokens", "tokens", Less, sum, regretCount(func(r *regret.Regret) int { return r.Tokens })},
-		{"refetch_usd", "USD", Less, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Cost().Decimal() })},
-		{"median_distance", "requests", Neither, mean, medianDistance},
-		{"violations", "", Less, sum, total("Violations")},
-		{"preserved_thinking", "", Less, sum, total("Preserved")},
+		{"requests", "", Neither, sum, total("Requests"), "main requests"},
+		{"calls", "", Neither, sum, total("Calls"), "main requests and the policy's summarization requests"},
+		{"raw_peak", "tokens", Neither, highest, total("RawPeak"), "largest request of the raw history"},
+		{"model_peak", "tokens", Less, highest, total("ModelPeak"), "largest model view"},
+		{"model_mean", "tokens", Less, mean, total("ModelMean"), "mean model view"},
+		{"payload_peak", "tokens", Less, highest, total("PayloadPeak"), "largest payload"},
+		{"payload_mean", "tokens", Less, mean, total("PayloadMean"), "mean payload"},
+		{"payload_input", "tokens", Less, sum, total("Payload"), "input tokens, the policy's summarization requests included"},
+		{"own_input", "tokens", Neither, sum, total("OwnInput"), "of payload_input: the policy's summarization requests"},
+		{"tokens_saved", "tokens", More, sum, total("Saved"), "raw history less the input of main requests"},
+		{"output_tokens", "tokens", Neither, sum, total("Output"), "of all calls"},
+		{"cache_read", "tokens", Neither, sum, total("Cache", "Read"), "read from the cache"},
+		{"cache_write_5m", "tokens", Neither, sum, total("Cache", "Write5m"), "written into it for 5 minutes"},
+		{"cache_write_1h", "tokens", Neither, sum, total("Cache", "Write1h"), "written into it for 1 hour"},
+		{"uncached", "tokens", Neither, sum, total("Cache", "Uncached"), "neither read nor written"},
+		{"cost_usd", "USD", Less, sum, costUSD, "of all calls; null: a model has no price"},
+		{"cost_ideal", "USD", Neither, sum, part("Ideal"), "of cost_usd: input, where what was sent before is read from the cache"},
+		{"cost_breaks", "USD", Neither, sum, part("Breaks"), "of cost_usd: what the policy's edits made the cache lose"},
+		{"cost_lifetime", "USD", Neither, sum, part("Lifetime"), "of cost_usd: what had expired"},
+		{"cost_placement", "USD", Neither, sum, part("Placement"), "of cost_usd: what no breakpoint or look-back covered, or was too short"},
+		{"cost_own_calls", "USD", Neither, sum, part("OwnCalls"), "of cost_usd: the policy's summarization requests"},
+		{"cost_output", "USD", Neither, sum, part("Output"), "of cost_usd: output of main requests"},
+		{"refused", "", Less, sum, total("Refused"), "main requests that would have had no answer"},
+		{"blocked", "", Less, sum, total("Blocked"), "of refused: those that the client would not have sent"},
+		{"compactions", "", Less, sum, total("Compactions"), "compactions of the whole conversation"},
+		{"failed_compactions", "", Less, sum, total("Failed"), "those that came to nothing, not in compactions"},
+		{"thrash", "", Less, sum, total("Thrash"), "compactions that freed less than a tenth of what they read"},
+		{"thrash_run", "", Less, highest, total("ThrashRun"), "the most of them in a row"},
+		{"cleared_results", "", Neither, sum, total("Cleared"), "tool results that stay cleared"},
+		{"cleared_tokens", "tokens", Neither, sum, total("ClearedTokens"), "removed by edits of single blocks"},
+		{"client_pre_tokens", "tokens", Neither, sum, clientPreTokens, "before compactions, by the client's own count"},
+		{"client_tokens_saved", "tokens", Neither, sum, detail("tokens_saved", "cleared_input_tokens"), "saved, by the client's own count"},
+		{"events", "", Neither, sum, total("Events"), "events of the replay"},
+		{"misses", "", Less, sum, regretCount(func(r *regret.Regret) int { return len(r.Misses) }), "blocks removed and needed later; this and all down to median_distance are null where the regret is left out"},
+		{"misses_reread", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Reread) }), "needed later: read again"},
+		{"misses_edit", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Edited) }), "needed later: edited"},
+		{"misses_quote", "", Less, sum, regretCount(func(r *regret.Regret) int { return r.Count(regret.Quoted) }), "needed later: quoted"},
+		{"removed_blocks", "", Neither, sum, regretCount(func(r *regret.Regret) int { return r.Removed }), "blocks removed"},
+		{"refetch_tokens", "tokens", Less, sum, regretCount(func(r *regret.Regret) int { return r.Tokens }), "tokens of the content needed later"},
+		{"refetch_usd", "USD", Less, sum, ofRegret(func(r *regret.Regret) exact.Decimal { return r.Cost().Decimal() }), "what fetching them again costs"},
+		{"median_distance", "requests", Neither, mean, medianDistance, "median from removal to need; null without any"},
+		{"violations", "", Less, sum, total("Violations"), "rules of the API that the policy violates"},
+		{"preserved_thinking", "", Less, sum, total("Preserved"), "edits before thinking that the model preserves"},
 	}
 }
 
@@ -105,11 +106,11 @@ func total(fields ...string) func(*replay.Timeline) exact.Decimal {
 
 // Places is how many digits after the point every known value of the figure has.
 func (f *Figure) Places() int {
-	switch {
-	case f.Unit == "USD":
+	switch f.Unit {
+	case "USD":
 		return price.USD{}.Decimal().Places
-	case f.Name == "median_distance":
-		return 1
+	case "requests":
+		return 1 // medians
 	}
 	return 0
 }
@@ -124,12 +125,7 @@ func costUSD(t *replay.Timeline) exact.Decimal {
 
 // OfRegret reports whether a figure is known only where the regret is computed.
 func OfRegret(figure string) bool {
-	switch figure {
-	case "misses", "misses_reread", "misses_edit", "misses_quote", "removed_blocks",
-		"refetch_tokens", "refetch_usd", "median_distance":
-		return true
-	}
-	return false
+	return !Figures()[place(figure)].of(&replay.Timeline{}).Known
 }
 
 // OfMisses reports whether a figure counts content needed later, or is computed from it.

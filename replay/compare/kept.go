@@ -10,7 +10,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
-	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // KeptInput is what may be kept of an input that did not fail, for comparisons with the same options.
@@ -110,29 +109,16 @@ type keptClient struct {
 }
 
 type keptPart struct {
-	Policy  text
-	Numbers []*int64 // the values in units of their last digit: quicker to read than digits
-	Breaks  []rowBreak
-	Apart   int
-	Series  []int
-	Fit     *replay.CacheFit
+	Policy text
+	Values []digits
+	Breaks []rowBreak
+	Apart  int
+	Series []int
+	Fit    *replay.CacheFit
 }
 
 // Encode is the input as DecodeKept reads it.
-func (k *KeptInput) Encode() ([]byte, error) {
-	form := as[keptForm](*k)
-	for i, s := range k.Sessions {
-		for j, p := range s.Parts {
-			form.Sessions[i].Parts[j].Numbers = each(p.Values, func(v exact.Decimal) *int64 {
-				if !v.Known {
-					return nil
-				}
-				return &v.N
-			})
-		}
-	}
-	return json.Marshal(form)
-}
+func (k *KeptInput) Encode() ([]byte, error) { return json.Marshal(as[keptForm](*k)) }
 
 // DecodeKept reads what Encode wrote.
 func DecodeKept(data []byte) (*KeptInput, error) {
@@ -140,25 +126,17 @@ func DecodeKept(data []byte) (*KeptInput, error) {
 	if err := json.Unmarshal(data, &form); err != nil {
 		return nil, err
 	}
-	k := as[KeptInput](form)
-	figures := Figures()
-	for i, s := range form.Sessions {
+	for _, s := range form.Sessions {
 		if s == nil || slices.Contains(s.Parts, nil) {
 			return nil, errDamaged
 		}
-		for j, p := range s.Parts {
-			if len(p.Numbers) != len(figures) {
+		for _, p := range s.Parts {
+			if len(p.Values) != len(Names()) {
 				return nil, errDamaged
 			}
-			values := make(Values, len(figures))
-			for f, n := range p.Numbers {
-				if n != nil {
-					values[f] = exact.Of(*n, figures[f].Places())
-				}
-			}
-			k.Sessions[i].Parts[j].Values = values
 		}
 	}
+	k := as[KeptInput](form)
 	return &k, nil
 }
 

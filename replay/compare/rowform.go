@@ -61,6 +61,7 @@ type row struct {
 	Model      text             `json:"model"`
 	Version    text             `json:"client_version,omitempty"`
 	Project    text             `json:"project,omitempty"`
+	Window     int              `json:"window"`
 	Recorder   text             `json:"recorder,omitempty"`
 	Repository text             `json:"repository,omitempty"`
 	Unpriced   []text           `json:"unpriced"`

@@ -7,10 +7,12 @@ import (
 
 // Unseen is what a compaction causes that no replay shows, because the recorded session had another policy: requests
 // that look for what is gone, and what they add to the history. It is measured around recorded compactions. The first
-// value of each is low: less what is seen around placebos; the second is high: all that is seen.
+// value of each is low: the difference from what is seen as deep in sessions without a compaction, or in all of these where
+// none is as deep; the second is high: all that is seen.
 type Unseen struct {
 	Times    int              `json:"compactions"`        // that it was measured on
 	Projects int              `json:"projects,omitempty"` // of them; 0 in the shipped measurement
+	Placebos int              `json:"uncompacted"`        // points of sessions without a compaction
 	Shipped  bool             `json:"shipped"`            // on sessions of other people, because these have too few compactions
 	Requests [2]exact.Decimal `json:"requests"`           // three digits after the point
 	Tokens   [2]exact.Decimal `json:"tokens"`             // each of the Carried requests after the compaction sends them; whole
@@ -23,8 +25,16 @@ const fewestMeasured = 30
 // shippedAftermath is that of the recorded compactions of three sets of sessions, as of docs/internals/testing.md.
 func shippedAftermath() replay.Aftermath {
 	return replay.Aftermath{
-		Compactions: replay.Around{Times: 58, Grown: [2]int{2301460, 2761490}, Explored: [2]int{620, 740}, Edited: [2]int{331, 280}},
-		Placebos:    replay.Around{Times: 46, Grown: [2]int{1887733, 1969874}, Explored: [2]int{376, 404}, Edited: [2]int{403, 364}},
+		Compactions: [3]replay.Around{
+			{Times: 3, Grown: [2]int{93045, 124582}, Explored: [2]int{42, 52}, Edited: [2]int{13, 10}},
+			{Times: 34, Grown: [2]int{1094297, 1502233}, Explored: [2]int{430, 513}, Edited: [2]int{222, 181}},
+			{Times: 21, Grown: [2]int{1114118, 1134675}, Explored: [2]int{148, 175}, Edited: [2]int{96, 89}},
+		},
+		Placebos: [3]replay.Around{
+			{Times: 23, Grown: [2]int{692914, 956062}, Explored: [2]int{212, 197}, Edited: [2]int{141, 165}},
+			{Times: 45, Grown: [2]int{2237886, 2110676}, Explored: [2]int{369, 412}, Edited: [2]int{369, 324}},
+			{Times: 31, Grown: [2]int{1423981, 1390701}, Explored: [2]int{233, 249}, Edited: [2]int{271, 274}},
+		},
 	}
 }
 
@@ -34,16 +44,17 @@ func unseen(sessions []ComparedSession) *Unseen {
 	projects := map[string]bool{}
 	for i := range sessions {
 		all.Add(sessions[i].Aftermath)
-		if sessions[i].Aftermath.Compactions.Times > 0 {
+		if sessions[i].Aftermath.Compactions != (replay.Aftermath{}).Compactions {
 			projects[sessions[i].Project] = true
 		}
 	}
 	u := &Unseen{Projects: len(projects), Carried: [2]int64{30, 60}}
-	if u.Shipped = all.Compactions.Times < fewestMeasured; u.Shipped {
+	seen, placebo := all.Sums()
+	if u.Shipped = seen.Times < fewestMeasured; u.Shipped {
 		all, u.Projects = shippedAftermath(), 0
+		seen, placebo = all.Sums()
 	}
-	seen, placebo := &all.Compactions, &all.Placebos
-	u.Times = seen.Times
+	u.Times, u.Placebos = seen.Times, placebo.Times
 	each := func(n, times int) exact.Decimal { return exact.Ratio(exact.Whole(n), exact.Whole(max(times, 1)), 3) }
 	atLeast := func(least, d exact.Decimal) exact.Decimal {
 		if d.Cmp(least) > 0 { // never where it is not known
@@ -54,14 +65,22 @@ func unseen(sessions []ComparedSession) *Unseen {
 	zero := exact.Of(0, 3)
 	explored := each(seen.Explored[1]-seen.Explored[0], seen.Times)
 	lost := exact.Ratio(exact.Whole(30*(seen.Edited[0]-seen.Edited[1])), exact.Whole(seen.Edited[0]), 3) // as many requests make these edits
-	u.Requests[0] = atLeast(zero, explored.Sub(each(placebo.Explored[1]-placebo.Explored[0], placebo.Times)))
+	usual, usualGrown := zero, exact.Whole(0)                                                            // as much would be seen without a compaction
+	for i, at := range all.Compactions {
+		other := all.Placebos[i]
+		if other.Times == 0 {
+			other = placebo
+		}
+		share := func(n, change, of int) exact.Decimal {
+			return exact.Ratio(exact.Whole(n).Times(int64(change)), exact.Whole(max(of, 1)).Times(int64(max(seen.Times, 1))), 3)
+		}
+		usual = usual.Add(share(at.Times, other.Explored[1]-other.Explored[0], other.Times))
+		usualGrown = usualGrown.Add(share(at.Grown[0], other.Grown[1]-other.Grown[0], other.Grown[0]).Round(0))
+	}
+	u.Requests[0] = atLeast(zero, explored.Sub(usual))
 	u.Requests[1] = atLeast(atLeast(u.Requests[0], explored), lost)
 	grown := exact.Ratio(exact.Whole(seen.Grown[1]-seen.Grown[0]), exact.Whole(max(seen.Times, 1)), 0)
-	usual := exact.Ratio(exact.Whole(seen.Grown[0]).Times(int64(placebo.Grown[1]-placebo.Grown[0])), exact.Whole(placebo.Grown[0]).Times(int64(max(seen.Times, 1))), 0)
-	u.Tokens[0] = atLeast(exact.Whole(0), grown.Sub(usual))
-	if !usual.Known { // no placebo
-		u.Tokens[0] = atLeast(exact.Whole(0), grown)
-	}
+	u.Tokens[0] = atLeast(exact.Whole(0), grown.Sub(usualGrown))
 	u.Tokens[1] = atLeast(u.Tokens[0], grown)
 	return u
 }
@@ -97,8 +116,8 @@ func (u *Unseen) caused(i int, compactions int64, cost, requests, input exact.De
 	return asked.Add(carried.Round(cost.Places))
 }
 
-// largeProject is the part of the cost, one in n, from which a project is large.
-const largeProject = 5
+// LargeProject is the part of the cost, one in n, from which a project is large.
+const LargeProject = 5
 
 // correct is the correction of a pair; nil where a cost is not known or both compact as often.
 func (c *Comparison) correct(p int) *Correction {
@@ -153,7 +172,7 @@ func (c *Comparison) correct(p int) *Correction {
 	case same(&all):
 		k.Stability = Holds
 		for _, t := range projects {
-			if t.first.Times(largeProject).Cmp(all.first) >= 0 && !same(t) {
+			if t.first.Times(LargeProject).Cmp(all.first) >= 0 && !same(t) {
 				k.Stability = CannotTell
 			}
 		}

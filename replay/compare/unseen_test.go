@@ -10,18 +10,22 @@ import (
 
 func TestUnseen(t *testing.T) {
 	session := func(project string, seen, placebo replay.Around) ComparedSession {
-		return ComparedSession{Project: project, Aftermath: replay.Aftermath{Compactions: seen, Placebos: placebo}}
+		return ComparedSession{Project: project, Aftermath: replay.Aftermath{Compactions: [3]replay.Around{1: seen}, Placebos: [3]replay.Around{1: placebo}}}
 	}
 	seen := replay.Around{Times: 15, Grown: [2]int{300000, 390000}, Explored: [2]int{100, 145}, Edited: [2]int{100, 90}}
 	placebo := replay.Around{Times: 10, Grown: [2]int{200000, 220000}, Explored: [2]int{50, 55}, Edited: [2]int{60, 60}}
 	none := replay.Around{}
+	deep := session("d", none, none)
+	deep.Aftermath.Placebos[2] = replay.Around{Times: 10, Grown: [2]int{100000, 300000}, Explored: [2]int{5, 95}}
 	for _, c := range []struct {
 		sessions []ComparedSession
 		want     string
 	}{
-		{nil, "58 of 0, shipped true: [1.46 4.622], [6205 7932]"},
-		{[]ComparedSession{session("p", seen, none), session("q", none, placebo)}, "58 of 0, shipped true: [1.46 4.622], [6205 7932]"},
+		{nil, "58 of 0, shipped true: [1.356 4.622], [8844 8844]"},
+		{[]ComparedSession{session("p", seen, none), session("q", none, placebo)}, "58 of 0, shipped true: [1.356 4.622], [8844 8844]"},
 		{[]ComparedSession{session("p", seen, none), session("r", seen, none), session("q", none, placebo)}, "30 of 2, shipped false: [2.5 3], [4000 6000]"},
+		{[]ComparedSession{session("p", seen, none), session("r", seen, none), session("q", none, placebo), deep}, "30 of 2, shipped false: [2.5 3], [4000 6000]"}, // less what is seen as deep
+		{[]ComparedSession{session("p", seen, none), session("r", seen, none), deep}, "30 of 2, shipped false: [0 3], [0 6000]"},                                   // none is as deep
 		{[]ComparedSession{session("p", seen, none), session("p", seen, none)}, "30 of 1, shipped false: [3 3], [6000 6000]"},
 	} {
 		u := unseen(c.sessions)
@@ -43,19 +47,19 @@ func TestCorrection(t *testing.T) {
 		s.Values[1][index("compactions")] = exact.Whole(5 + extra)
 		return s
 	}
-	// Of a session that costs 100 USD an extra compaction causes 1.46 USD and 1.86 USD at least, 4.62 and 4.76 at most.
+	// Of a session that costs 100 USD an extra compaction causes 1.36 USD and 2.65 USD at least, 4.62 and 5.31 at most.
 	for _, c := range []struct {
 		sessions []ComparedSession
 		want     string
 	}{
 		{[]ComparedSession{session("p", 150, 100, 0)}, "none"},
-		{[]ComparedSession{session("p", 150, 100, 5)}, "holds: 5, -33.3925 to -3.094, each 3.3215 to 9.3812, break-even 10 or 10"},
-		{[]ComparedSession{session("p", 150, 100, 10)}, "cannot_tell: 10, -16.785 to 43.812, each 3.3215 to 9.3812, break-even 5 or 5"},
-		{[]ComparedSession{session("p", 150, 100, 25)}, "flips: 25, 33.0375 to 184.53, each 3.3215 to 9.3812, break-even 2 or 2"},
-		{[]ComparedSession{session("p", 100, 150, 5)}, "holds: 5, 74.91125 to 120.359, each 4.9823 to 14.0718, break-even  or "},
-		{[]ComparedSession{session("p", 90, 100, -5)}, "flips: -5, -6.6075 to -36.906, each 3.3215 to 9.3812, break-even 2 or 2"},
-		{[]ComparedSession{session("p", 200, 100, 1), session("q", 99, 100, 0)}, "cannot_tell: 1, -95.6785 to -89.6188, each 3.3215 to 9.3812, break-even 99 or 99"},
-		{[]ComparedSession{session("p", 200, 100, 1), session("q", 40, 100, 0)}, "holds: 1, -36.6785 to -30.6188, each 3.3215 to 9.3812, break-even 40 or 40"},
+		{[]ComparedSession{session("p", 150, 100, 5)}, "holds: 5, -29.954 to -0.358, each 4.0092 to 9.9284, break-even 10 or 10"},
+		{[]ComparedSession{session("p", 150, 100, 10)}, "cannot_tell: 10, -9.908 to 49.284, each 4.0092 to 9.9284, break-even 5 or 5"},
+		{[]ComparedSession{session("p", 150, 100, 25)}, "flips: 25, 50.23 to 198.21, each 4.0092 to 9.9284, break-even 2 or 2"},
+		{[]ComparedSession{session("p", 100, 150, 5)}, "holds: 5, 80.069 to 124.463, each 6.0138 to 14.8926, break-even  or "},
+		{[]ComparedSession{session("p", 90, 100, -5)}, "flips: -5, -10.046 to -39.642, each 4.0092 to 9.9284, break-even 2 or 2"},
+		{[]ComparedSession{session("p", 200, 100, 1), session("q", 99, 100, 0)}, "cannot_tell: 1, -94.9908 to -89.0716, each 4.0092 to 9.9284, break-even 99 or 99"},
+		{[]ComparedSession{session("p", 200, 100, 1), session("q", 40, 100, 0)}, "holds: 1, -35.9908 to -30.0716, each 4.0092 to 9.9284, break-even 40 or 40"},
 	} {
 		got := "none"
 		if k := Compare([]string{"a", "b"}, c.sessions, ByNothing)[0].Pairs[1].Correction; k != nil {

@@ -187,6 +187,28 @@ func TestFalseAlarms(t *testing.T) {
 	}
 }
 
+// TestDominated holds what is said where one cluster has most of the weight, as one of 27 recorded projects has 61 % of the
+// cost: there is a range, which contains the ratio, and no interval. Draws without that cluster cannot know of it.
+func TestDominated(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	all := []Ratio{{-18_000_000, 61_000_000}}
+	for range 26 {
+		weight := 1.5e6 * math.Exp(0.6*r.NormFloat64())
+		all = append(all, Ratio{int64(weight * (-0.1 + 0.1*r.NormFloat64())), int64(weight)})
+	}
+	if i := Of(all); i.Lower.Known || i.Range.Clusters < 5 {
+		t.Errorf("one cluster has most of the weight: %+v", i)
+	}
+	want := Of(all).Value
+	for range 400 {
+		list := draw(r, all, 27)
+		large := slices.DeleteFunc(slices.Clone(list), func(c Ratio) bool { return c != all[0] })
+		if i := Of(list); len(large) == 1 && (i.Lower.Known || i.Range.Least.Cmp(want) > 0 || i.Range.Most.Cmp(want) < 0) {
+			t.Errorf("%+v, the ratio is %s", i, want)
+		}
+	}
+}
+
 func draw(r *rand.Rand, all []Ratio, n int) []Ratio {
 	list := make([]Ratio, n)
 	for i := range list {

@@ -1,16 +1,17 @@
 package payloads
 
 import (
-	"bytes"
+	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -21,16 +22,24 @@ func TestDamagedSessions(t *testing.T) {
 	if os.Getenv("CTXKIT_LONG") == "1" {
 		files = 2000
 	}
-	lines := func(seed uint64) []string {
-		o := synth.Default()
-		o.Seed, o.Requests, o.Version = seed, 12, "2.1.332"
-		var b bytes.Buffer
-		if _, err := synth.Generate(&b, o); err != nil {
+	lines := func(name string) []string {
+		f, err := os.Open(filepath.Join("testdata", name))
+		if err != nil {
 			t.Fatal(err)
 		}
-		return slices.Collect(strings.Lines(b.String()))
+		defer f.Close()
+		text, _, free, err := jsonl.Unpack(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer free()
+		all, err := io.ReadAll(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Collect(strings.Lines(string(all)))
 	}
-	intact, other := lines(1), lines(2)
+	intact, other := lines("recorded-1.jsonl.zst"), lines("recorded-2.jsonl.zst")
 	compared, unmatched := 0, 0
 	for seed := range files {
 		r := rand.New(rand.NewPCG(uint64(seed), 7))

@@ -1,15 +1,14 @@
 package payloads
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -210,15 +209,9 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// The requests that a synthetic client records are put together whole, and those that are rebuilt say the same.
+// TestSynthetic puts the requests together that a synthetic client recorded. Those that are rebuilt say the same.
 func TestSynthetic(t *testing.T) {
-	var file bytes.Buffer
-	opt := synth.Default()
-	opt.Version, opt.Requests, opt.Seed = "2.1.332", 60, 3
-	if _, err := synth.Generate(&file, opt); err != nil {
-		t.Fatal(err)
-	}
-	f, err := session.LoadReader("synthetic", &file, session.LoadOptions{})
+	f, err := session.Load(filepath.Join("testdata", "recorded-3.jsonl.zst"), session.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@
 //
 // A block is needed later at a use if the block and everything else in the view lack what was used: another result, the
 // agent's own words, a stub's preview, a summary's text. Each line of what is read again may stand in another of these.
-// Each block counts at most once. A summary without text (fixed: N) holds nothing.
+// Each block counts at most once. A placeholder of a summary holds the words of the recorded one before it, where it
+// is typical, and else nothing.
 //
 // The result is deterministic. What the agent would have done with a smaller view is not known.
 package regret

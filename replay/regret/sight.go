@@ -1,6 +1,7 @@
 package regret
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -189,16 +190,17 @@ func (s *sight) put(c *policy.Content) error {
 	return err
 }
 
-// textOf returns the text of a content, or of the block that it refers to, in the normal form.
+// textOf returns the text of a content, or of the block that it refers to or whose words it has, in the normal form.
 func (s *sight) textOf(c *policy.Content) (string, error) {
-	if c.Ref == nil {
+	of := cmp.Or(c.Ref, c.Words)
+	if of == nil {
 		return s.shown([]byte(c.Text)), nil
 	}
 	read := s.reader.WholeText
 	if c.Stub {
 		read = s.reader.Text
 	}
-	text, err := read(int(c.Ref.Item), c.Ref.Block)
+	text, err := read(int(of.Item), of.Block)
 	if err != nil {
 		return "", fmt.Errorf("reading the replacement of an edit: %w", err)
 	}

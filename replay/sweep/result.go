@@ -58,6 +58,7 @@ type Grid struct {
 	By       []string // the figures the Pareto front is by
 	Best     int      // the result with the least of the first of them; -1: no point is feasible
 	HoldOut  HoldOut
+	Groups   []Group // in which another point is the best
 
 	Interrupted bool // further points, or inputs, were wanted
 }
@@ -108,7 +109,7 @@ func (s *Grid) Mark(permute func(n int) []int) {
 	for k, on := range Front(values) {
 		s.Front[candidates[k]] = on
 	}
-	s.HoldOut = s.holdOut(candidates, permute)
+	s.HoldOut, s.Groups = s.holdOut(candidates, permute), s.differing(candidates)
 }
 
 // total is what a point comes to in the first figure of the Pareto front.

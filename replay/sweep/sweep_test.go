@@ -200,6 +200,30 @@ func TestAlike(t *testing.T) {
 	}
 }
 
+// TestGroups: a window, or a project with a fifth of the whole, in which another point is the best is named.
+func TestGroups(t *testing.T) {
+	s := &Grid{Policy: "base", Axes: []Axis{{"a.x", []string{"1", "2"}}}, Points: []Point{{"1"}, {"2"}}}
+	add := func(project string, window int, costs ...int) {
+		one := compare.ComparedSession{Project: project, Window: window}
+		for _, cost := range costs {
+			one.Values = append(one.Values, figures(cost, 0, 0))
+		}
+		s.Sessions = append(s.Sessions, one)
+	}
+	add("/large", 1000, 500, 100, 300)
+	add("/b", 200, 200, 210, 100)
+	add("/b", 200, 100, 110, 100)
+	add("/small", 200, 50, 90, 50)
+	s.Mark(rand.New(rand.NewPCG(1, 0)).Perm)
+	got := ""
+	for _, g := range s.Groups {
+		got += fmt.Sprintln(g.Window, g.Project, g.Sessions, g.Best, g.Share, g.Overall)
+	}
+	if want := "200  3 1 -0.2857 0.1714\n0 /b 2 1 -0.3333 0.0667\n"; s.Best != 0 || got != want {
+		t.Errorf("best %d, got %q, want %q", s.Best, got, want)
+	}
+}
+
 // TestHoldOut: a point that is far better in one project and worse in the others is no gain in those it was not chosen by.
 func TestHoldOut(t *testing.T) {
 	axes := []Axis{{"a.x", []string{"1", "2"}}}

@@ -17,7 +17,7 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Mark(v, pol, 0)
+	b.Mark(v, pol, len(b.Messages))
 	b.cacheEdits(v)
 	if editsCache(v, pol) {
 		// An edit can only name what is before the last cached message.
@@ -32,13 +32,19 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	return b, nil
 }
 
-// Mark puts the cache breakpoints of a policy into a body: as if the last unmarked messages were not in it.
-func (b *Body) Mark(v *view.View, pol *policy.Policy, unmarked int) {
+// IndexOf returns the index of the message that a block of an item is in, -1 where there is none.
+func (b *Body) IndexOf(id policy.ItemID) int {
+	return slices.IndexFunc(b.Messages, func(m BodyMessage) bool {
+		return slices.ContainsFunc(m.Blocks, func(bl BodyBlock) bool { return bl.Source.Item == id })
+	})
+}
+
+// Mark puts the cache breakpoints of a policy into the first n messages of a body, as if it had no others.
+func (b *Body) Mark(v *view.View, pol *policy.Policy, n int) {
 	b.Automatic = pol.Cache.Breakpoints == policy.BreakpointsAutomatic
 	if pol.Cache.TTL == longTTL {
 		b.TTL = longTTL
 	}
-	n := max(len(b.Messages)-unmarked, 0)
 	if last := n - 1; last > 0 && b.Messages[last].Role == session.System && !session.FrameOf(sender(v)).MarksSystem {
 		n = last
 	}

@@ -41,7 +41,7 @@ func (a *article) addChart(c *chart) error {
 }
 
 // makers are the articles in their order.
-var makers = []maker{{"agents", agents}, {"masking", masking}, {"off-policy", offPolicy}, {"compaction", compaction}, {"context", context}}
+var makers = []maker{{"agents", agents}, {"masking", masking}, {"off-policy", offPolicy}, {"compaction", compaction}, {"context", context}, {"thresholds", thresholds}}
 
 type maker struct {
 	name string

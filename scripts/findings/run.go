@@ -100,8 +100,15 @@ type policyRow struct {
 		USD  float64 `json:"usd"`
 	} `json:"cost_difference"`
 	Against *struct {
-		Sessions int               `json:"sessions"`
-		Figures  map[string]versus `json:"figures"`
+		Sessions   int               `json:"sessions"`
+		Figures    map[string]versus `json:"figures"`
+		Correction *struct {
+			Stability string  `json:"stability"`
+			Extra     float64 `json:"extra_compactions"`
+			Low       float64 `json:"low_usd"`
+			High      float64 `json:"high_usd"`
+			BreakEven float64 `json:"break_even_requests"`
+		} `json:"correction"`
 	} `json:"against"`
 }
 

@@ -13,7 +13,7 @@ import (
 type CompactAPI struct {
 	Trigger      policy.InputTokens    `yaml:"trigger" doc:"compact once the prompt exceeds this" unit:"tokens" min:"50000"`
 	PauseAfter   bool                  `yaml:"pause_after" doc:"the response stops after the summary and the client asks again: the same tokens, one call more"`
-	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, typical, fixed: N tokens"`
 	PromptTokens int                   `yaml:"prompt_tokens" doc:"the default instructions, where there are none of one's own" unit:"tokens" min:"0"`
 	Instructions string                `yaml:"instructions" doc:"instructions of one's own, in place of the default's: their length counts, their effect cannot; empty: the default"`
 	Manual       string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`

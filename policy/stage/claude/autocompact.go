@@ -16,7 +16,7 @@ import (
 // Autocompact are the parameters of autocompact.
 type Autocompact struct {
 	Enabled      bool                  `yaml:"enabled" doc:"compact automatically at the threshold; false: only when the user asks"`
-	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, typical, fixed: N tokens"`
 	PromptTokens int                   `yaml:"prompt_tokens" doc:"the summary prompt" unit:"tokens" min:"0"`
 	Prefix       string                `yaml:"prefix" doc:"what the compaction's own request begins with: its own system prompt (no cache read) or the session's warm prefix" enum:"own,session"`
 	MaxOutput    int                   `yaml:"max_output" doc:"the largest summary that the request allows; 0: as the session's requests" unit:"tokens" min:"0"`
@@ -246,7 +246,7 @@ func (s *autocompact) ahead(c *policy.Context, t Thresholds) []policy.Edit {
 		return nil // it is tried again at the next request
 	}
 	if try.Call.Output == 0 {
-		try.Call.Output = policy.DefaultSummaryTokens
+		try.Call.Output = c.Record.TypicalSummary(c.Request).Tokens
 	}
 	s.ready, s.epoch, s.covers = true, c.View.Epoch(), c.View.Joined()
 	if len(s.kept) > 0 {

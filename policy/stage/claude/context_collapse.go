@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/names"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
@@ -20,7 +21,7 @@ type ContextCollapse struct {
 	Head         int                   `yaml:"head" doc:"the oldest turns of the view that are never staged" unit:"turns" min:"0"`
 	Span         int                   `yaml:"span" doc:"whole turns are gathered until a span has this many tokens; less will do where spans must be committed" unit:"tokens" min:"1"`
 	Selector     string                `yaml:"selector" doc:"which staged span is committed first: that of the lowest risk (the share of its blocks that something said later names a name of), or the oldest" enum:"risk,age"`
-	Summary      policy.SummaryChoices `yaml:"summary" doc:"where a span's summary comes from, first that can: recorded (one of the same span), outline, fixed: N tokens"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where a span's summary comes from, first that can: recorded (one of the same span), outline, typical, fixed: N tokens"`
 	PromptTokens int                   `yaml:"prompt_tokens" doc:"the prompt of a request for a summary; the source gives none: that of a compaction" unit:"tokens" min:"0"`
 	Prefix       string                `yaml:"prefix" doc:"what a summary's own request holds: the span alone (own) or the session's warm prefix" enum:"own,session"`
 }
@@ -313,7 +314,7 @@ func (s *contextCollapse) commit(sp *span, why string) policy.Edit {
 // summarise returns the placeholder of a span, and where its summary is from.
 func (s *contextCollapse) summarise(c *policy.Context, sp *span, x extent) (content policy.Content, from string, err error) {
 	return summarize.SummarySource{
-		Of: "span",
+		Of: "span", Typical: policy.Content{Kind: jsonl.KindText, Tokens: policy.DefaultSummaryTokens},
 		Recorded: func() (content policy.Content, line int, ok bool) {
 			text, line, ok := recordedSpan(c.Conv, x)
 			return policy.Text(collapsed(sp.id, text)), line, ok

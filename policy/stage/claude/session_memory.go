@@ -19,7 +19,7 @@ type SessionMemory struct {
 	InitTokens      int                   `yaml:"init_tokens" doc:"used tokens at which the summary is first written" unit:"tokens" min:"0"`
 	GrowthTokens    int                   `yaml:"growth_tokens" doc:"it is brought up to date once used has grown by this" unit:"tokens" min:"0"`
 	GrowthToolCalls int                   `yaml:"growth_tool_calls" doc:"and this number of tools was called since, or the last response called none" unit:"calls" min:"0"`
-	Summary         policy.SummaryChoices `yaml:"summary" doc:"used if the session's own summary.md is not next to the transcript, first that can: recorded, outline, fixed: N tokens"`
+	Summary         policy.SummaryChoices `yaml:"summary" doc:"used if the session's own summary.md is not next to the transcript, first that can: recorded, outline, typical, fixed: N tokens"`
 	Wording         string                `yaml:"wording" doc:"the text before the summary: one line that announces it (below), or the words of the client's summary message (continued)" enum:"below,continued"`
 	Prefix          string                `yaml:"prefix" doc:"what a request that brings the summary up to date begins with: the session's warm prefix or a system prompt of its own; no source says, the former is assumed" enum:"session,own"`
 	PromptTokens    int                   `yaml:"prompt_tokens" doc:"the prompt of such a request, the summary so far included; no source says: assumed" unit:"tokens" min:"0"`
@@ -208,6 +208,7 @@ func (s *sessionMemory) summary(c *policy.Context, kept bool) (content policy.Co
 	}
 	return summarize.SummarySource{
 		Of:       "view",
+		Typical:  c.Record.TypicalSummary(c.Request),
 		Recorded: summarize.Recorded(c, new(int)),
 		Outline:  func() (string, error) { return summarize.OutlineMemory(c, s.covered(c.View)) },
 		Wrap:     func(text string) string { return s.message(c, text, kept) },

@@ -37,21 +37,35 @@ type CatalogueModel struct {
 	Hash    string `json:"hash,omitempty"` // models with the same one can read each other's compactions
 }
 
+// fallback is the window that Codex CLI takes of a model which its catalogue lacks (model_info_from_slug of codex-rs/models-manager).
+const fallback = 272000
+
 // catalogue finds what a release knows of a model, or, where that is "", the newest release of a day: of one that has no
-// such release, the oldest that knows the model; the newest where both are unknown. Zero: none knows it.
-func catalogue() func(model, release string, day time.Time) (m CatalogueModel, from string) {
+// such release, the oldest that knows the model; the newest where both are unknown. As the client does, it takes a model
+// that has no row for the one with the longest name that the model's begins with, else, of OpenAI's, as the fallback. Zero:
+// it is another provider's.
+func catalogue() func(model, release string, day time.Time) (m CatalogueModel, l policy.ModelLimits) {
 	table := sync.OnceValue(func() (t Catalogue) {
 		if err := json.Unmarshal(catalogueText, &t); err != nil { // a test reads it
 			return Catalogue{}
 		}
 		return t
 	})
-	return func(model, release string, day time.Time) (m CatalogueModel, from string) {
+	return func(model, release string, day time.Time) (m CatalogueModel, l policy.ModelLimits) {
 		t := table()
-		rows := t.Models[model[strings.LastIndex(model, "/")+1:]]
-		if len(rows) == 0 {
-			return CatalogueModel{}, ""
+		model = model[strings.LastIndex(model, "/")+1:]
+		name := model
+		for name != "" && t.Models[name] == nil {
+			name = name[:len(name)-1]
 		}
+		switch {
+		case name != "":
+		case strings.HasPrefix(model, "gpt-"):
+			return CatalogueModel{}, policy.ModelLimits{Context: fallback, From: "Codex CLI's window for models that its catalogue lacks", Assumed: true}
+		default:
+			return CatalogueModel{}, policy.ModelLimits{}
+		}
+		rows := t.Models[name]
 		m = rows[0]
 		for _, r := range slices.Backward(rows) {
 			of := t.Releases[r.Release]
@@ -60,7 +74,11 @@ func catalogue() func(model, release string, day time.Time) (m CatalogueModel, f
 				break
 			}
 		}
-		return m, "the catalogue of Codex CLI from " + t.Releases[m.Release].Version + " on"
+		l = policy.ModelLimits{Context: m.Window, From: "the catalogue of Codex CLI from " + t.Releases[m.Release].Version + " on"}
+		if name != model {
+			l.From, l.Assumed = "that of "+name+" in "+l.From, true
+		}
+		return m, l
 	}
 }
 
@@ -68,7 +86,7 @@ func catalogue() func(model, release string, day time.Time) (m CatalogueModel, f
 func clientLimits() func(provider, model string, day time.Time) policy.ModelLimits {
 	find := catalogue()
 	return func(_, model string, day time.Time) policy.ModelLimits {
-		m, _ := find(model, "", day)
-		return policy.ModelLimits{Context: m.Window}
+		_, l := find(model, "", day)
+		return l
 	}
 }

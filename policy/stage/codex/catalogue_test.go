@@ -6,25 +6,33 @@ import (
 	"time"
 )
 
-// A model's window is that of the release asked for, else of the day, else of the newest release.
+// A model's window is that of the release asked for, else of the day, else of the newest release. One that the catalogue
+// lacks has the row whose name begins its own, else the client's fallback: both are assumed.
 func TestCatalogue(t *testing.T) {
 	find := catalogue()
 	for _, c := range []struct {
 		model, release, day string
 		window              int
 		hash                string
+		assumed             bool
 	}{
-		{"gpt-5.5", "", "", 272000, "2911"},
-		{"gpt-5.5", "0.142.5", "", 272000, ""},
-		{"openai/gpt-5.5", "", "", 272000, "2911"},
-		{"gpt-5.6-sol", "0.144.5", "2026-11-28", 372000, "3000"},
-		{"gpt-5.6-sol", "0.145.0", "", 272000, "3000"},
-		{"gpt-5.6-sol", "", "2026-07-20", 372000, "3000"},
-		{"gpt-6.1-sol", "", "", 500000, "3000"},
-		{"gpt-6.1-sol", "0.165.0", "", 272000, "3000"},
-		{"gpt-6.1-sol", "0.118.0", "", 272000, "3000"}, // the oldest that knows it
-		{"gpt-6.1-sol", "0.999.0", "", 500000, "3000"},
-		{"claude-opus-5-5", "", "", 0, ""},
+		{"gpt-5.5", "", "", 272000, "2911", false},
+		{"gpt-5.5", "0.142.5", "", 272000, "", false},
+		{"openai/gpt-5.5", "", "", 272000, "2911", false},
+		{"gpt-5.6-sol", "0.144.5", "2026-11-28", 372000, "3000", false},
+		{"gpt-5.6-sol", "0.145.0", "", 272000, "3000", false},
+		{"gpt-5.6-sol", "", "2026-07-20", 372000, "3000", false},
+		{"gpt-6.1-sol", "", "", 500000, "3000", false},
+		{"gpt-6.1-sol", "0.165.0", "", 272000, "3000", false},
+		{"gpt-6.1-sol", "0.118.0", "", 272000, "3000", false}, // the oldest that knows it
+		{"gpt-6.1-sol", "0.999.0", "", 500000, "3000", false},
+		{"gpt-5.9", "", "", 272000, "", true},
+		{"gpt-6", "", "", 272000, "", true},
+		{"gpt-5.6", "0.171.0", "", 272000, "", true},
+		{"openai/gpt-7-sol", "", "2026-11-28", 272000, "", true},
+		{"gpt-6.1-sol-2027-01-05", "", "", 500000, "3000", true},
+		{"claude-opus-5-5", "", "", 0, "", false},
+		{"", "", "", 0, "", false},
 	} {
 		var day time.Time
 		if c.day != "" {
@@ -33,9 +41,9 @@ func TestCatalogue(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		m, from := find(c.model, c.release, day)
-		if m.Window != c.window || m.Hash != c.hash || (from == "") != (c.window == 0) {
-			t.Errorf("%s of %s on %s: %+v %q, want %d %q", c.model, c.release, c.day, m, from, c.window, c.hash)
+		m, l := find(c.model, c.release, day)
+		if l.Context != c.window || m.Hash != c.hash || (l.From == "") != (c.window == 0) || l.Assumed != c.assumed {
+			t.Errorf("%s of %s on %s: %+v %+v, want %d %q", c.model, c.release, c.day, m, l, c.window, c.hash)
 		}
 	}
 }

@@ -51,9 +51,9 @@ func defineCodexCompaction() policy.Definition {
 		Example: `before: 180,000 of 200,000 tokens; prompts of 5,000, 8,000 and 9,000 tokens, oldest first, and what the agent did
 after:  the first prompt cut to 3,000 tokens, the other two, "Another language model started to solve this problem …" and the summary`,
 		Window: true,
-		Models: func(model, release string, day time.Time) (int, string) {
-			m, from := models(model, release, day)
-			return m.Window, from
+		Models: func(model, release string, day time.Time) policy.ModelLimits {
+			_, l := models(model, release, day)
+			return l
 		},
 		Compaction: &policy.Compaction{},
 		New: policy.Maker(func(p CodexCompaction) policy.Stage {
@@ -103,7 +103,7 @@ const codexSummaryPrefix = "Another language model started to solve this problem
 // when the results have joined.
 type codexCompaction struct {
 	CodexCompaction
-	models  func(model, release string, day time.Time) (CatalogueModel, string)
+	models  func(model, release string, day time.Time) (CatalogueModel, policy.ModelLimits)
 	model   string // of the request before
 	sums    reasonings
 	results allResults

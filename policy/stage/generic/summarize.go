@@ -16,7 +16,7 @@ type Summarize struct {
 	Reserve       int     `yaml:"reserve" doc:"tokens of the window that stay free, where trigger_share leaves less" unit:"tokens" min:"0"`
 	Keep          int     `yaml:"keep" doc:"the newest messages that stay next to the summary, in the unit of by; more where a call would lose its result" unit:"tokens, turns or messages" min:"0"`
 	By            string  `yaml:"by" doc:"what keep counts: tokens; turns of the user, the current one among them; messages, the results of one response being one or more; or spoken, messages without those of results" enum:"tokens,turns,messages,spoken"`
-	Ratio         float64 `yaml:"ratio" doc:"when over 0, a fixed summary has this share of the tokens that it replaces" min:"0" max:"1"`
+	Ratio         float64 `yaml:"ratio" doc:"when over 0, a placeholder has this share of the tokens that it replaces" min:"0" max:"1"`
 	Prompt        int     `yaml:"prompt_tokens" doc:"the prompt that asks for the summary, and where the prefix is own its system prompt" unit:"tokens" min:"0"`
 	Prefix        string  `yaml:"prefix" doc:"what the summary's call is sent: own, what the summary replaces; session, all of the conversation behind the session's own system prompt, which the prompt cache may hold" enum:"own,session"`
 	summarize.Params
@@ -132,7 +132,7 @@ func (s *summarization) choices(tokens int) policy.SummaryChoices {
 	}
 	var list policy.SummaryChoices
 	for _, choice := range s.Summary {
-		if choice.Kind != policy.SummaryFixed {
+		if choice.Kind != policy.SummaryFixed && choice.Kind != policy.SummaryTypical {
 			list = append(list, choice)
 		}
 	}

@@ -20,7 +20,7 @@ type Summarization struct {
 	KeepMessages    int                   `yaml:"keep_messages" doc:"the newest messages that stay, where both others are 0" unit:"messages" min:"0"`
 	TrimTokens      int                   `yaml:"trim_tokens" doc:"the newest of what goes is shown to the summarizer, up to this" unit:"tokens" min:"0"`
 	Prompt          int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the summary" unit:"tokens" min:"0"`
-	Summary         policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Summary         policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, typical, fixed: N tokens"`
 }
 
 func defineSummarization() policy.Definition {

@@ -19,7 +19,7 @@ type OpencodeCheckpoint struct {
 	Keep         int                   `yaml:"keep" doc:"the newest text that stays next to the summary (compaction.keep.tokens)" unit:"tokens" min:"0"`
 	Buffer       int                   `yaml:"buffer" doc:"kept free of the window (compaction.buffer); -1: 20,000 and no less than the answer by 2.0.3, a tenth of the window and no less than 16,000 by 2.0.21" unit:"tokens" min:"-1"`
 	InputLimit   *int                  `yaml:"input_limit" doc:"the most that the provider takes of the model (limit.input); left out: as in OpenCode's own table" unit:"tokens" min:"1"`
-	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Summary      policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, typical, fixed: N tokens"`
 	Prompt       int                   `yaml:"prompt_tokens" doc:"the prompt that asks for the first summary" unit:"tokens" min:"0"`
 	UpdatePrompt int                   `yaml:"update_prompt_tokens" doc:"the prompt that asks to bring a summary up to date" unit:"tokens" min:"0"`
 }

@@ -19,7 +19,7 @@ type OpencodeCompaction struct {
 	OutputMax      int                   `yaml:"output_token_max" doc:"OPENCODE_EXPERIMENTAL_OUTPUT_TOKEN_MAX: kept free for the answer, at most; 1.18 uses 32,000 where a step has just ended, and this before a request" unit:"tokens" min:"1"`
 	TailTurns      int                   `yaml:"tail_turns" doc:"newest turns that may be kept verbatim (1.18); -1: the version's own, 0: none" unit:"turns" min:"-1"`
 	PreserveRecent int                   `yaml:"preserve_recent_tokens" doc:"size limit of the kept turns (1.18); -1: a quarter of the usable window within the version's bounds" unit:"tokens" min:"-1"`
-	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Summary        policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, typical, fixed: N tokens"`
 	Prompt         int                   `yaml:"prompt_tokens" doc:"the compaction agent's prompts" unit:"tokens" min:"0"`
 }
 

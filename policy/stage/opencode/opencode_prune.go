@@ -14,6 +14,7 @@ import (
 // OpencodePrune are the parameters of opencode_prune.
 type OpencodePrune struct {
 	Auto           bool     `yaml:"auto" doc:"prune at all (on by default at 1.1.36, off since 1.14.20)"`
+	Setting        string   `yaml:"setting" doc:"what the client makes of its setting compaction.prune: OpenCode 2 ignores it, and has no pruning" enum:"read,ignored"`
 	Protect        int      `yaml:"protect" doc:"the newest tool output that is kept, beyond the protected turns" unit:"tokens" min:"0"`
 	Minimum        int      `yaml:"minimum" doc:"do nothing unless more than this is saved" unit:"tokens" min:"0"`
 	Turns          int      `yaml:"turns" doc:"user messages whose answers are never visited" unit:"user messages" min:"0"`
@@ -30,17 +31,31 @@ func defineOpencodePrune() policy.Definition {
 		Source:  "OpenCode 1.1.36 (commit 8c4bf225), 1.18.3 and 1.18.34: docs/internals/opencode.md section 3, oracle cases",
 		Truth:   policy.TruthOracle,
 		Moments: policy.TurnEnd,
-		Params:  &OpencodePrune{Auto: true, Protect: 40000, Minimum: 20000, Turns: 2, ProtectedTools: []string{"skill"}},
+		Params:  &OpencodePrune{Auto: true, Setting: "read", Protect: 40000, Minimum: 20000, Turns: 2, ProtectedTools: []string{"skill"}},
 		Example: `before: turns 1-3; turn 1's outputs, oldest first: 25,000, 30,000, 15,000 tokens; turns 2 and 3 are protected
 after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is marked whole, and so is the oldest (55,000 > 20,000 saved)`,
 		New: func(p any) (policy.Stage, error) { return newPrune(p.(*OpencodePrune)), nil },
 	}
 }
 
+// Lacks says that the client has no such stage; "": it has.
+func (p *OpencodePrune) Lacks() string {
+	if p.Setting == "ignored" {
+		return "OpenCode 2 has no pruning"
+	}
+	return ""
+}
+
 // Limits are what decides when opencode_prune acts.
 func (p *OpencodePrune) Limits(l *policy.StageLimits) {
+	lacks := p.Lacks()
+	switch {
+	case lacks != "":
+		l.Note("%s", lacks)
+	case !p.Auto:
+		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does while the process lives on", l.Name("opencode_prune.auto"))
+	}
 	if !p.Auto {
-		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does in OpenCode 1 while its process lives on; OpenCode 2 ignores that", l.Name("opencode_prune.auto"))
 		return
 	}
 	l.Add(policy.Limit{Name: "prune protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "opencode_prune.protect: the newest tool output, estimated", Key: "opencode_prune.protect"})

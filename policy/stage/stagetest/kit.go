@@ -266,6 +266,11 @@ func (r Recording) Summary(n int) (policy.Content, int, bool) {
 	return *r.Content, 0, true
 }
 
+// TypicalSummary returns a placeholder of the default size.
+func (r Recording) TypicalSummary(int) policy.Content {
+	return policy.Content{Kind: jsonl.KindText, Tokens: policy.DefaultSummaryTokens}
+}
+
 // Reinjected returns Tail.
 func (r Recording) Reinjected(int) []policy.Synthetic { return slices.Clone(r.Tail) }
 

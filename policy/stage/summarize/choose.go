@@ -12,11 +12,11 @@ import (
 
 // Params are the parameters that stages share whose summary takes the place of the view.
 type Params struct {
-	Summary policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens"`
+	Summary policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, typical, fixed: N tokens"`
 	Manual  string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 
-// DefaultParams takes recorded summaries, or fixed ones, and replays compactions the user asked for.
+// DefaultParams takes recorded summaries, or typical ones, and replays compactions the user asked for.
 func DefaultParams() Params { return Params{Summary: policy.DefaultSummary(), Manual: "replay"} }
 
 // Since returns the items that joined after a recorded boundary, none for a boundary of -1. A summary used at a later
@@ -41,6 +41,7 @@ func Kept(c *policy.Context, boundary int, keep []policy.ItemID) []policy.ItemID
 // SummarySource makes a summary in one of the ways that a policy can choose.
 type SummarySource struct {
 	Of       string                                             // what is summarized, for messages: "view"
+	Typical  policy.Content                                     // the placeholder where nothing is recorded
 	Recorded func() (content policy.Content, line int, ok bool) // the recorded summary and its line
 	Outline  func() (string, error)
 	Wrap     func(string) string // puts the client's words around an outline
@@ -51,7 +52,7 @@ type SummarySource struct {
 func Take(c *policy.Context, choices policy.SummaryChoices, wrap func(string) string) (content policy.Content, boundary int, from string, err error) {
 	boundary = -1
 	content, from, err = SummarySource{
-		Of: "view", Recorded: Recorded(c, &boundary), Wrap: wrap,
+		Of: "view", Typical: c.Record.TypicalSummary(c.Request), Recorded: Recorded(c, &boundary), Wrap: wrap,
 		Outline: func() (string, error) { return outlineSummary(c) },
 	}.Take(choices)
 	return content, boundary, from, err
@@ -83,15 +84,14 @@ func (s SummarySource) Take(choices policy.SummaryChoices) (content policy.Conte
 				return policy.Content{}, "", fmt.Errorf("outlining the %s: %w", s.Of, err)
 			}
 			return policy.Text(s.Wrap(text)), "an outline of the " + s.Of, nil
-		case policy.SummaryFixed:
-			return fixed(ch.Tokens)
+		case policy.SummaryTypical, policy.SummaryFixed:
+			if content = s.Typical; ch.Tokens > 0 {
+				content = policy.Content{Kind: jsonl.KindText, Tokens: ch.Tokens}
+			}
+			return content, "a placeholder of " + strconv.Itoa(content.Tokens) + " tokens", nil
 		}
 	}
-	return fixed(policy.DefaultSummaryTokens)
-}
-
-func fixed(tokens int) (policy.Content, string, error) {
-	return policy.Content{Kind: jsonl.KindText, Tokens: tokens}, "a placeholder of " + strconv.Itoa(tokens) + " tokens", nil
+	return s.Take(policy.SummaryChoices{{Kind: policy.SummaryTypical}})
 }
 
 // Bare is the text between the tags of an outline, for callers that put no client's words around it. A text that is

@@ -15,7 +15,7 @@ type ThreeLayerAuto struct {
 	SourceChars int                   `yaml:"source_chars" doc:"how much of that JSON, from its beginning, is summarised" unit:"characters" min:"0"`
 	MaxOutput   int                   `yaml:"max_output" doc:"the summary is not longer" unit:"tokens" min:"1"`
 	Tool        string                `yaml:"tool" doc:"the model's own compact tool; empty: it has none"`
-	Summary     policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, fixed: N tokens; cut at max_output"`
+	Summary     policy.SummaryChoices `yaml:"summary" doc:"where the summary comes from, first that can: recorded, outline, typical, fixed: N tokens; cut at max_output"`
 	Manual      string                `yaml:"manual" doc:"what becomes of compactions the user asked for" enum:"replay,ignore"`
 }
 

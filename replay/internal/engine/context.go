@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -35,6 +36,24 @@ func (e *Engine) Summary(n int) (policy.Content, int, bool) {
 		return policy.Content{Kind: bl.Kind, Length: bl.Text, Ref: &policy.Target{Item: policy.ItemID(b.Summary)}}, i, true
 	}
 	return policy.Content{}, -1, false
+}
+
+// TypicalSummary is as large as the median of the recorded summaries, and has the words of the last one before request n.
+func (e *Engine) TypicalSummary(n int) policy.Content {
+	c := policy.Content{Kind: jsonl.KindText, Tokens: policy.DefaultSummaryTokens}
+	var sizes []int
+	for i := range e.conv.Boundaries {
+		if b := &e.conv.Boundaries[i]; b.Summary >= 0 && e.record.Summary[i] > 0 {
+			sizes = append(sizes, e.record.Summary[i])
+			if b.Request <= n && readable(&e.conv.Messages[b.Summary]) {
+				c.Words = &policy.Target{Item: policy.ItemID(b.Summary)}
+			}
+		}
+	}
+	if slices.Sort(sizes); len(sizes) > 0 {
+		c.Tokens = sizes[len(sizes)/2]
+	}
+	return c
 }
 
 // readable reports whether a recorded summary is a text that any model could be sent, and is not encrypted.

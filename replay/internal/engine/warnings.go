@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -28,7 +29,9 @@ func (e *Engine) warnAtEnd() {
 		e.warn(e.conv.Response(u.first-1).Line, "the recorded usage does not fit the content at %d of %d requests, at request %d first: the lines weigh up to %d tokens more than it says; no figure is let fall below 0",
 			u.requests, requests, u.first, u.most).Code = CodeUsageUnfit
 	}
-	if w := UnknownModel(e.record.Table(e.options.Prices), e.options); w != nil {
+	opt := e.options
+	opt.Window = cmp.Or(opt.Window, e.policy.ModelWindow(opt.Model, time.Time{}).Context)
+	if w := UnknownModel(e.record.Table(opt.Prices), opt); w != nil {
 		e.warn(0, "%s", w.Message).Code = w.Code
 	}
 	for _, kind := range []FindingKind{FindingViolation, FindingTranscript, FindingPreserved} {

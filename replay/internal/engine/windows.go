@@ -167,7 +167,7 @@ type statedWindow struct {
 	tokens  int
 	own     bool   // the user does, or the policy's client, which takes no larger one
 	assumed bool   // nothing does: the model is not in the table
-	like    string // the model of its family whose window is taken; "": it is DefaultWindow
+	from    string // what it is then; "": DefaultWindow
 }
 
 // statedWindow is the context window that the options, the recorded session, or model and client, give.
@@ -189,16 +189,16 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 	case key.marked && opt.Model != "":
 		return statedWindow{tokens: DefaultWindow}
 	}
-	if n, _ := e.policy.ModelWindow(model, key.time()); n > 0 {
-		return statedWindow{tokens: n, own: true}
+	if l := e.policy.ModelWindow(model, key.time()); l.Context > 0 {
+		return statedWindow{l.Context, true, l.Assumed, l.From}
 	}
 	if opt.Model == "" {
-		known := e.clientLimits(key).Context
+		known := e.clientLimits(key)
 		switch {
-		case known > 0 && key.marked:
-			return statedWindow{tokens: min(known, DefaultWindow)}
-		case known > 0:
-			return statedWindow{tokens: known}
+		case known.Context > 0 && key.marked:
+			return statedWindow{tokens: min(known.Context, DefaultWindow)}
+		case known.Context > 0:
+			return statedWindow{known.Context, false, known.Assumed, known.From}
 		case key.marked:
 			return statedWindow{tokens: DefaultWindow}
 		}
@@ -212,7 +212,7 @@ func (e *Engine) statedWindow(key windowKey) statedWindow {
 	}
 	w := statedWindow{tokens: n, assumed: like}
 	if like {
-		w.like = m.ID
+		w.from = "as " + m.ID + " has"
 	}
 	return w
 }
@@ -227,26 +227,26 @@ func Assumed(r *record.Record, opt Options) []session.Warning {
 
 // warnAssumed warns of windows that nothing states, where the policy follows them.
 func (e *Engine) warnAssumed() {
-	if e.policy.Window.Context > 0 || e.options.Window > 0 || e.options.Model != "" {
+	if e.policy.Window.Context > 0 || e.options.Window > 0 {
 		return
 	}
 	var list []string
 	said, seen := map[string]bool{}, map[windowKey]bool{}
 	for k := range e.conv.Requests {
 		m := e.conv.Response(k)
-		key := e.windowKey(e.policy.Window, m)
-		if said[m.Model] || seen[key] || e.fitted() != nil && m.Model == e.conv.Model {
+		key, name := e.windowKey(e.policy.Window, m), cmp.Or(e.options.Model, m.Model)
+		if said[name] || seen[key] || e.fitted() != nil && m.Model == e.conv.Model {
 			continue
 		}
 		seen[key] = true
 		w := e.statedWindow(key)
-		if !w.assumed || e.window(k) != w.tokens {
+		if !w.assumed || e.window(k) != w.tokens || e.options.Model != "" && !w.own { // UnknownModel says that
 			continue
 		}
-		said[m.Model] = true
-		text := modelNames([]string{m.Model}) + ": " + policy.Thousands(w.tokens) + " tokens"
-		if w.like != "" {
-			text += ", as " + w.like + " has"
+		said[name] = true
+		text := modelNames([]string{name}) + ": " + policy.Thousands(w.tokens) + " tokens"
+		if w.from != "" {
+			text += ", " + w.from
 		}
 		list = append(list, text)
 	}

@@ -12,7 +12,7 @@ func (t *recordTrack) boundary(act Act) {
 	b := &t.r.Conv.Boundaries[act.Index]
 	e := policy.Edit{
 		Request: b.Request, Kind: policy.KindSummarize, Trigger: b.Trigger,
-		Reason: "the client compacted (" + b.Trigger + ")",
+		Reason: "the client compacted (" + t.r.CompactionKind(act.Index).Text(b.Trigger) + ")",
 		Detail: known(map[string]int{"pre_tokens": b.PreTokens, "post_tokens": b.PostTokens}),
 	}
 	if b.Summary >= 0 || t.r.Conv.Product == session.Product { // other clients leave messages out without a summary

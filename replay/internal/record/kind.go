@@ -24,6 +24,20 @@ const (
 	CompactionUnknown     CompactionKind = ""             // the client does not say
 )
 
+// Text names the trigger of a compaction and, where that does not say it all, its kind.
+func (k CompactionKind) Text(trigger string) string {
+	more := map[CompactionKind]string{
+		CompactionReactive: "reactive: prompt too long", CompactionIdle: "while idle", CompactionServer: "by the API", CompactionPrecomputed: "summary written ahead",
+	}[k]
+	switch {
+	case k == CompactionModelChange:
+		return "model change"
+	case more != "":
+		return trigger + ", " + more
+	}
+	return trigger
+}
+
 // idleSlack is what the client's timer and the call for the summary take, either way.
 const idleSlack = 2 * time.Minute
 

@@ -57,3 +57,21 @@ func TestCompactionKind(t *testing.T) {
 		}
 	}
 }
+
+func TestCompactionKindText(t *testing.T) {
+	for _, c := range []struct {
+		kind          CompactionKind
+		trigger, want string
+	}{
+		{CompactionThreshold, "auto", "auto"},
+		{CompactionUnknown, "auto", "auto"},
+		{CompactionManual, "manual", "manual"},
+		{CompactionIdle, "auto", "auto, while idle"},
+		{CompactionReactive, "auto", "auto, reactive: prompt too long"},
+		{CompactionModelChange, "model_change", "model change"},
+	} {
+		if got := c.kind.Text(c.trigger); got != c.want {
+			t.Errorf("%s by %s: %q, want %q", c.kind, c.trigger, got, c.want)
+		}
+	}
+}

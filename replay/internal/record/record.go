@@ -142,6 +142,11 @@ func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 func (r *Record) follow() error {
 	r.results = sync.OnceValue(r.weighResults)
 	n := len(r.Conv.Requests)
+	for k := range n {
+		if m := r.Conv.Response(k); m.HasUsage {
+			r.Largest[m.Model] = max(r.Largest[m.Model], r.Usage(m).Context())
+		}
+	}
 	r.Thinking, r.TTLs = nil, lifetimes(r.Conv)
 	r.Weight, r.Overhead, r.Withheld = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
 	t := &recordTrack{

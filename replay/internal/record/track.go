@@ -150,7 +150,6 @@ func (t *recordTrack) Request(k int) {
 		}
 	}
 	t.pending = -1
-	r.Largest[msg.Model] = max(r.Largest[msg.Model], ctx)
 	r.Weight = append(r.Weight, t.PayloadTokens())
 	r.Overhead = append(r.Overhead, over)
 	r.Withheld = append(r.Withheld, t.editing.withheld())
