@@ -264,6 +264,34 @@ func TestNothingBelowCmdActs(t *testing.T) {
 	}
 }
 
+// starters are the files of the program that may start another one.
+var starters = map[string]string{
+	"program.go": "the program stage of a policy, with --allow-programs",
+	"pager.go":   "the user's pager, with --pager or a configuration, on a terminal",
+}
+
+// TestNothingStartsPrograms holds that no command starts a program, but for the starters.
+func TestNothingStartsPrograms(t *testing.T) {
+	fset, byDir := sources(t)
+	used := 0
+	for pkg, files := range byDir {
+		for _, f := range files {
+			name := filepath.Base(fset.Position(f.Pos()).Filename)
+			for _, imp := range f.Imports {
+				if imp.Path.Value != `"os/exec"` || strings.HasPrefix(pkg, "scripts") {
+					continue
+				}
+				if used++; pkg != "cmd" || starters[name] == "" && !strings.HasPrefix(name, "program_") {
+					t.Errorf("%s can start programs", fset.Position(imp.Pos()))
+				}
+			}
+		}
+	}
+	if used < len(starters) {
+		t.Errorf("%d files can start programs: strike one from starters", used)
+	}
+}
+
 // network are the packages of the standard library that can open a connection, or hold what such packages share.
 var network = []string{"net", "net/http", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net", "vendor/golang.org/x/net/http/httpguts"}
 

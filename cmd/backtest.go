@@ -358,11 +358,7 @@ func (o *backtestOptions) judge(r *replays, result *backtest.Scores) error {
 // failures says which measures fail their bars. of, before each, says whose sessions they are.
 func failures(of string, list []backtest.Bar) (texts []string) {
 	for _, m := range backtest.Failed(list) {
-		want := "at least"
-		if m.Most {
-			want = "at most"
-		}
-		texts = append(texts, fmt.Sprintf("%s%s is %.2f %%, want %s %v %%", of, m.Name, m.Value, want, m.Bar))
+		texts = append(texts, of+m.Shortfall())
 	}
 	return texts
 }

@@ -111,6 +111,8 @@ the models that these files add to the table, and the files.
     window: 200k
     prices: prices.json   # relative to the configuration
     color: never
+    timezone: local       # UTC, or a name such as Europe/Berlin
+    pager: true           # on a terminal
 
 Flags come before the files. check uses its own file alone.`,
 	}, func() error { return runConfig(sys) })
@@ -123,10 +125,10 @@ func runConfig(sys *system) error {
 		return err
 	}
 	row := func(name, value, from string) {
-		fmt.Fprintf(sys.out, "%-7s %-15s %s\n", name, report.Clean(value), report.Clean(from))
+		fmt.Fprintf(sys.out, "%-9s %-15s %s\n", name, report.Clean(value), report.Clean(from))
 	}
 	found := defaults(list)
-	for i, value := range []string{preset.Recorded, "auto", "built in", "auto"} {
+	for i, value := range []string{preset.Recorded, "auto", "built in", "auto", "UTC", "false"} {
 		d, from := check.ChangedSetting{Key: check.DefaultNames()[i], Value: value}, "default of ctxkit"
 		if at := slices.IndexFunc(found, func(o check.ChangedSetting) bool { return o.Key == d.Key }); at >= 0 {
 			d, from = found[at], found[at].String()

@@ -78,11 +78,7 @@ func (f *files) readsSession(what, path string) {
 
 // readsStream registers standard input.
 func (f *files) readsStream(in any) {
-	file, ok := in.(*os.File)
-	if !ok {
-		return
-	}
-	if st, err := file.Stat(); err == nil && st.Mode().IsRegular() {
+	if st := regular(in); st != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.streams = append(f.streams, st)
@@ -91,15 +87,21 @@ func (f *files) readsStream(in any) {
 
 // writesStream registers standard output or standard error.
 func (f *files) writesStream(out any) {
-	file, ok := out.(*os.File)
-	if !ok {
-		return
-	}
-	if st, err := file.Stat(); err == nil && st.Mode().IsRegular() {
+	if st := regular(out); st != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.written = append(f.written, &writtenPath{info: st})
 	}
+}
+
+// regular is what is known of a stream that is a regular file; nil: it is none.
+func regular(stream any) os.FileInfo {
+	if file, ok := stream.(*os.File); ok {
+		if st, err := file.Stat(); err == nil && st.Mode().IsRegular() {
+			return st
+		}
+	}
+	return nil
 }
 
 // lists registers a folder whose sessions are inputs.

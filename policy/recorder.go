@@ -62,15 +62,6 @@ type ClientVersion struct {
 	// Reactive: without a window of the user it compacts only after the API has refused a prompt.
 	Reactive bool
 
-	// SkillSettings: while a skill runs, its requests have other settings, and the messages' cache does not hold.
-	SkillSettings bool
-
-	// ImageSettings: with the first image among what it sends, the messages' cache does not hold.
-	ImageSettings bool
-
-	// ToolSettings: from the first tool search of a conversation on it sends other tools.
-	ToolSettings bool
-
 	// KeepsThinking: its requests ask the server to keep all thinking.
 	KeepsThinking bool
 

@@ -202,10 +202,15 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge,
 	}
 	all, alone := r.bill(opt)
 	b := account.NewBridge(r.Conv, all, alone, r.record.Table(opt.Prices), r.record.Kinds, own, replaced, priced(tl))
-	if b.Model = opt.Model; opt.Cache == CacheNone || tl.Counter != tokens.NameUsage {
+	if b.Model = opt.Model; opt.Cache == CacheNone || tl.InsteadOfUsage() {
 		b.Fit = nil // it would be another cache, or other requests
 	}
 	return b, nil
+}
+
+// InsteadOfUsage reports whether tokens are those of the content although usage is recorded.
+func (t *Timeline) InsteadOfUsage() bool {
+	return t.Counter != tokens.NameUsage && slices.ContainsFunc(t.Requests, func(r Request) bool { return r.Recorded != nil })
 }
 
 // CacheFit replays the recorded track and says how well its simulated prompt cache fits the recorded session.

@@ -9,7 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/engine"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/regret"
-	"github.com/ctxkit/ctxkit/replay/tokens"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
@@ -75,7 +74,7 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 	t.total()
 	t.Bill, _ = r.bill(opt)
 	tot.Brief = t.Bill.Short()
-	if pol.Recorded && opt.Model == "" && opt.Cache != CacheNone && t.Counter == tokens.NameUsage {
+	if pol.Recorded && opt.Model == "" && opt.Cache != CacheNone && !t.InsteadOfUsage() {
 		t.CacheFit = account.FitOf(conv, t.Requests, r.record.Table(opt.Prices), r.record.Kinds)
 	}
 	if !opt.Regret {

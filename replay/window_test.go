@@ -60,13 +60,13 @@ func TestUseWindow(t *testing.T) {
 }
 
 // growing is a session of a model whose last request has so much context.
-func growing(t *testing.T, model, usage string) *session.Conversation {
+func growing(t *testing.T, model, usage string, n int) *session.Conversation {
 	t.Helper()
 	var b strings.Builder
 	parent := "null"
-	for i := range 4 {
-		fmt.Fprintf(&b, `{"type":"user","uuid":"p%d","parentUuid":%s,"sessionId":"s","version":"2.1.321","timestamp":"2026-11-20T09:0%d:00Z","message":{"role":"user","content":"go"}}`+"\n", i, parent, i)
-		fmt.Fprintf(&b, `{"type":"assistant","uuid":"a%d","parentUuid":"p%d","sessionId":"s","version":"2.1.321","timestamp":"2026-11-20T09:0%d:10Z","message":{"id":"m%d","role":"assistant","model":%q,"content":[{"type":"text","text":"on"}],"usage":{%s}}}`+"\n", i, i, i, i, model, usage)
+	for i := range n {
+		fmt.Fprintf(&b, `{"type":"user","uuid":"p%d","parentUuid":%s,"sessionId":"s","version":"2.1.321","timestamp":"2026-11-20T09:%02d:00Z","message":{"role":"user","content":"go"}}`+"\n", i, parent, i)
+		fmt.Fprintf(&b, `{"type":"assistant","uuid":"a%d","parentUuid":"p%d","sessionId":"s","version":"2.1.321","timestamp":"2026-11-20T09:%02d:10Z","message":{"id":"m%d","role":"assistant","model":%q,"content":[{"type":"text","text":"on"}],"usage":{%s}}}`+"\n", i, i, i, i, model, usage)
 		parent = fmt.Sprintf(`"a%d"`, i)
 	}
 	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
@@ -102,7 +102,7 @@ func TestAssumedWindow(t *testing.T) {
 		{"claude-opus-6[1m]", replay.Options{}, 1000000, ""},
 		{"gpt-5.9", replay.Options{}, 1050000, `: "gpt-5.9": 1,050,000 tokens, as gpt-5-6 has`},
 	} {
-		rec, err := replay.NewRecordWith(growing(t, tt.model, usage), replay.RecordOptions{Prices: tt.opt.Prices})
+		rec, err := replay.NewRecordWith(growing(t, tt.model, usage, 4), replay.RecordOptions{Prices: tt.opt.Prices})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestAssumedWindow(t *testing.T) {
 
 // TestCostOfTheDay: a request costs, simulated, what its model's tokens cost on its day, under another model as well.
 func TestCostOfTheDay(t *testing.T) {
-	rec, err := replay.NewRecord(growing(t, "claude-sonnet-5-5", `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":40000,"output_tokens":100`))
+	rec, err := replay.NewRecord(growing(t, "claude-sonnet-5-5", `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":40000,"output_tokens":100`, 4))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,25 +164,32 @@ func TestCostOfTheDay(t *testing.T) {
 	}
 }
 
-// TestShownCache: a provider of which nothing is known caches where the record has cached input; how a model is cached
-// can be stated.
+// TestShownCache: a provider of which nothing is known caches where the record has cached input, and one of which the record
+// has ten requests without cached input does not; how a model is cached can be stated.
 func TestShownCache(t *testing.T) {
 	const read, plain = `"input_tokens":9000,"cache_read_input_tokens":40000,"output_tokens":100`, `"input_tokens":49000,"output_tokens":100`
 	for _, tt := range []struct {
+		model        string
+		requests     int
 		usage, cache string
 		reads        bool
 		code         session.Code
 	}{
-		{read, "", true, replay.CodeCacheShown},
-		{plain, "", false, replay.CodeNoCache},
-		{read, "none", false, ""},
-		{plain, "automatic", true, ""},
+		{"acme-1", 4, read, "", true, replay.CodeCacheShown},
+		{"acme-1", 4, plain, "", false, replay.CodeNoCache},
+		{"acme-1", 4, read, "none", false, ""},
+		{"acme-1", 12, plain, "automatic", true, ""},
+		{"acme-1", 12, plain, "", false, replay.CodeCacheShown},
+		{"gpt-5.5", 12, plain, "", false, replay.CodeCacheShown},
+		{"gpt-5.5", 9, plain, "", true, ""},
+		{"gpt-5.5", 12, read, "", true, ""},
+		{"claude-opus-5", 12, plain, "", false, replay.CodeCacheShown},
 	} {
 		own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000`+either(tt.cache != "", `, "cache": "`+tt.cache+`"`, "")+`}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		conv := growing(t, "acme-1", tt.usage)
+		conv := growing(t, tt.model, tt.usage, tt.requests)
 		conv.Product = "pi"
 		rec, err := replay.NewRecordWith(conv, replay.RecordOptions{Prices: own})
 		if err != nil {

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/backtest"
+	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
 // BacktestLayout says how a backtest is printed.
@@ -67,14 +69,27 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 			return totalStyle(string(c.Cause))
 		}))
 		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated there too, and both requests read a part of the cache or both read nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read: tokens that were read from the cache; simulated: that are read in the simulation. only simulated: cache misses that were not recorded.")
+		p.note(faint, before("missed after a sign on the lines, in other recorded sessions: ", markersText(r.Causes)))
 	}
-	p.section("the cache by author", authorTable(r.Authors))
+	p.section("the cache by author", authorTable(r))
 	p.items(none, authorNotes(r.Authors))
 	p.section("fidelity", fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
 		p.note(faint, "too few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
 	}
 	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the recorded compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
+}
+
+// markersText says of the causes that a sign on the lines foretells how often it does.
+func markersText(causes []backtest.CauseRow) string {
+	var texts []string
+	kinds, _ := cache.DefaultKinds() // a damaged table has failed before
+	for i := range causes {
+		if m := kinds.Marker(session.Product, causes[i].Cause); m != nil {
+			texts = append(texts, phrase("%v %v of %v by %v", cache.Cause{Kind: m.Cause}, m.Misses, count(m.Requests, "request"), count(m.Authors, "author")))
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 // places lists places in sessions, the first of them.
@@ -200,14 +215,18 @@ func microNotes(r *backtest.Scores) (notes []string) {
 	return notes
 }
 
-// authorTable has a row per author.
-func authorTable(rows []backtest.AuthorRow) *table {
+// authorTable has a row per author, and one for all; none where the usage is not told apart.
+func authorTable(r *backtest.Scores) *table {
+	rows := r.Authors
+	if u := &r.Usage[0]; len(rows) > 0 {
+		rows = append([]backtest.AuthorRow{{Author: backtest.All, Sessions: u.Sessions, UsageScore: u.UsageScore, CostError: u.CostError}}, rows...)
+	}
 	return rowsOf(rows, func(x *backtest.AuthorRow, r *authorCells) style {
 		share := func(part, whole int) number { return number(either(whole > 0, percent(part, whole), "–")) }
 		r.Within5Percent, r.NeverMisses = number(percent(x.Near, x.Requests)), number(percent(x.NaiveNear, x.Requests))
 		r.RightKind, r.Within10Percent = share(x.Kind, x.Broken), share(x.Amount, x.Broken)
-		r.CostOff = number(either(x.CostError.Sessions > 0, places(x.CostError.Expected, 1)+" %", "–"))
-		return none
+		r.CostOff = number(either(x.CostError.Sessions > 0, places(x.CostError.Expected, 1)+" %", "no price"))
+		return totalStyle(x.Author)
 	})
 }
 
@@ -216,10 +235,10 @@ func authorNotes(rows []backtest.AuthorRow) (notes []string) {
 	for _, a := range rows {
 		var names []string
 		for _, m := range backtest.Failed(a.Fidelity) {
-			names = append(names, m.Name)
+			names = append(names, m.Shortfall())
 		}
 		if len(names) > 0 {
-			notes = append(notes, a.Author+" fails the bar of "+strings.Join(names, ", "))
+			notes = append(notes, a.Author+": "+strings.Join(names, ", "))
 		}
 	}
 	return notes

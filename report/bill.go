@@ -81,7 +81,7 @@ func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.Ca
 
 // moneyText is besideText of several sessions. Without names it is nameless.
 func moneyText(m *compare.Money, hidden bool) string {
-	return besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit)
+	return joined(" ", besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit), roughText(m.CacheFit))
 }
 
 // nameless is a bill that does not name models, where they are hidden: a file may call them anything.
@@ -122,7 +122,7 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 		}
 		return phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), either[any](about.Known, pair{number("about " + about.String()), about}, "-")
 	}
-	without, withoutUSD := size(b.Without, b.Unbilled, sim.Unreported, sim.UnreportedUSD)
+	without, withoutUSD := size(b.Without, b.Unbilled, sim.Requests-sim.Recorded, sim.UnreportedUSD)
 	unbilled, unbilledUSD := size(b.Unbilled, b.Without, sim.Compactions, sim.CompactionsUSD)
 	list := []lack{
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
@@ -213,22 +213,27 @@ func gapText(b *bill.Bill, m *bill.ModelSum) string {
 	return text + ": calls that are on no line)"
 }
 
-// fitText says how well the simulated prompt cache fits the sessions; "" where nothing is recorded to fit to.
+// fitText says how well the simulated prompt cache fits the sessions; "" where there is nothing to fit to.
 func fitText(f *replay.CacheFit) string {
 	short := fitShort(f)
-	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is too far off for a verdict in money."))
+	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is not enough for a verdict in money."))
+}
+
+// roughText says what the mark of an amount of money means.
+func roughText(f *replay.CacheFit) string {
+	return phraseIf(!f.Holds(), "~ marks amounts that rest on the simulation.")
 }
 
 // fitShort is fitText of the cache as the subject.
 func fitShort(f *replay.CacheFit) string {
-	if f == nil || f.Requests == 0 {
+	switch {
+	case f == nil || f.Requests == 0:
 		return ""
+	case f.Recorded == 0:
+		return "cannot be checked, as no request has recorded usage"
 	}
-	text := "has no recorded cache reads to be compared with"
-	if f.Read > 0 {
-		text = phrase("reproduces %v of the recorded cache reads%v", percent(f.Reproduced, f.Read), phraseIf(f.Only*100 > f.Read, ", and reads %v tokens that were billed as written or uncached", f.Only))
-	}
-	return text + before("; in the simulation, the input of the recorded requests costs ", shareText(f.Recorded, f.Simulated, "billed")) + expectedText(f)
+	return phrase("reads within 5 %% of the recorded amount on %v of %v%v", f.Near, count(f.Requests, "request"), phraseIf(f.Recorded < f.Requests, " (%v without usage)", f.Requests-f.Recorded)) +
+		before("; in the simulation, the input of the recorded requests costs ", shareText(f.Billed, f.Simulated, "billed")) + expectedText(f)
 }
 
 // expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.

@@ -329,7 +329,7 @@ func differenceText(name string, v compare.Versus) string {
 
 // compareCSV has a row per session and policy.
 func compareCSV(groups []compare.Comparison) *table {
-	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags billed_usd billed_at_least"))
+	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags billed_usd billed_at_least cache_fits"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
 			flags, billed := strings.Trim(fmt.Sprint(s.Flags), "[]"), bill.OfEntries(s.Billed.Calls).Short()
@@ -338,7 +338,7 @@ func compareCSV(groups []compare.Comparison) *table {
 				for _, v := range values {
 					cells = append(cells, v)
 				}
-				t.add(none, append(cells, values.Feasible(), flags, billed.USD, billed.AtLeast)...)
+				t.add(none, append(cells, values.Feasible(), flags, billed.USD, billed.AtLeast, s.Billed.Fit.Holds())...)
 			}
 		}
 	}

@@ -125,7 +125,13 @@ func correctionText(c *compare.Comparison, i int) string {
 	if k == nil || compare.Names()[c.Judged] != "cost_usd" {
 		return ""
 	}
-	share := func(low int) string { return signedPercent(exact.Ratio(k.Corrected[low], v.First, 4)) }
+	share := func(i int) string {
+		first := v.First
+		if k.Extra < 0 { // the first policy has them
+			first = first.Sub(k.Each[i].Times(k.Extra))
+		}
+		return signedPercent(exact.Ratio(k.Corrected[i], first, 4))
+	}
 	n := int(max(k.Extra, -k.Extra))
 	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
@@ -285,7 +291,7 @@ func partsTexts(c *compare.Comparison) (list []string) {
 		if len(texts) == 0 {
 			continue
 		}
-		list = append(list, phrase("%s %s %%: %s", c.Policies[i].Name, share(v.Difference), strings.Join(texts, ", "))+concentrationText(c, i))
+		list = append(list, phrase("%s %s%s %%: %s", c.Policies[i].Name, c.Money().CacheFit.Mark(), share(v.Difference), strings.Join(texts, ", "))+concentrationText(c, i))
 	}
 	return list
 }

@@ -202,19 +202,19 @@ func TestBoundsAreMarked(t *testing.T) {
 // TestPoorFitIsMarked holds that costs have a mark where the simulated cache does not fit the sessions.
 func TestPoorFitIsMarked(t *testing.T) {
 	for _, c := range []struct {
-		reproduced int
-		mark       string
+		near int
+		mark string
 	}{{100, ""}, {60, "~"}} {
 		of := comparedSample(3)[0]
-		of.Sessions[0].Billed.Fit = &replay.CacheFit{Requests: 9, Read: 100, Reproduced: c.reproduced, Recorded: amount(2000), Simulated: amount(2000)}
+		of.Sessions[0].Billed.Fit = &replay.CacheFit{Requests: 100, Recorded: 100, Near: c.near, Billed: amount(2000), Simulated: amount(2000)}
 		titles := []figureTitle{{figure: "requests"}, {figure: "cost_usd"}}
 		for _, row := range compareTotals(of.Policies, &of, titles).rows {
 			requests, cost := fmt.Sprint(row.cells[1]), fmt.Sprint(row.cells[2])
 			if strings.HasPrefix(requests, "~") || strings.HasPrefix(cost, "~") != (c.mark != "") {
-				t.Errorf("%d of 100 reproduced: %s requests, %s USD", c.reproduced, requests, cost)
+				t.Errorf("%d of 100 near: %s requests, %s USD", c.near, requests, cost)
 			}
 			if all := fmt.Sprint(row.cells[len(row.cells)-1]); strings.HasPrefix(all, "~") != (c.mark != "") {
-				t.Errorf("%d of 100 reproduced: %s USD over all sessions", c.reproduced, all)
+				t.Errorf("%d of 100 near: %s USD over all sessions", c.near, all)
 			}
 		}
 	}

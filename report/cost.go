@@ -31,16 +31,18 @@ type SessionCost struct {
 	Refused    int               `json:"refused"`
 	Violations int               `json:"violations"`
 
-	totals replay.Totals
-	held   session.RequestTally
+	periods map[string]bill.Sum // of all requests
+	totals  replay.Totals
+	held    session.RequestTally
 }
 
-// CostOf returns the cost of a timeline. bridge leads to it from what the API billed; nil: that is not shown.
-func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
+// CostOf returns the cost of a timeline, to be printed by a layout. bridge leads to it from what the API billed; nil: that
+// is not shown.
+func CostOf(tl *replay.Timeline, bridge *replay.Bridge, opt Layout) SessionCost {
 	c := tl.Cost()
 	return SessionCost{
 		named: names(tl), Model: tl.Model, Cache: tl.Cache, Cost: c, Total: c.Total(), Parts: tl.Totals.CostParts, Bridge: bridge,
-		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: recordedRequests(tl), Converted: tl.Converted,
+		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: recordedRequests(tl), Converted: tl.Converted, periods: requestPeriods(tl, &opt),
 	}
 }
 
@@ -75,14 +77,19 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	sum := costSum(list)
 	t := costTable(list, sum)
 	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}, {"cost_parts", sum.Parts}, {"bridge", sum.Bridge}}
+	periods := costPeriods(list)
 	d := listing("", t, json)
 	d.kind = "Cost"
+	if opt.By != "" {
+		d.csv = func() *table { return costPeriodTable(periods) }
+		d.json = func() any { return append(json, object{{"periods", notNil(periods)}}...) }
+	}
 	d.page = func(p *page) {
 		p.note(bold, costAnswer(sum, use.Name))
 		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded)))
 		p.fields(field{"requests", heldText(sum.held, "")})
-		p.heading("cost by session")
-		p.table(t)
+		p.section("cost by "+string(opt.By), costPeriodTable(periods))
+		p.section("cost by session", t)
 		if sum.Bridge.Cost.Known {
 			p.section("from the bill to this cost", bridgeTable(sum, use.Name))
 			p.section("what the cost is made of", partsTable(sum))
@@ -96,7 +103,7 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 // costTable has a row per conversation, and one for the policy's own requests in it.
 func costTable(list []SessionCost, sum *SessionCost) *table {
 	t := newTable(columnsOf[costCells](),
-		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")), keys("recorded_at_least client_usd"))
+		keys("unpriced_requests conversation_tokens recorded_usd simulated_usd"), keys("bridge_"+strings.Join(replay.Steps(), " bridge_")), keys("recorded_at_least client_usd cache_fits"))
 	add := func(st style, title, kind string, s *SessionCost, b bill.Sum) *row {
 		cells := append([]any{title}, s.cells()...)
 		cells = append(cells, s.Model, kind, b.Calls, b.Input.Read, b.Input.Write5m+b.Input.Write1h, b.Input.Write5m, b.Input.Write1h,
@@ -107,7 +114,7 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 			for _, name := range replay.Steps() {
 				cells = append(cells, s.Bridge.Step(name).USD)
 			}
-			cells = append(cells, b.AtLeast(), b.ClientUSD)
+			cells = append(cells, b.AtLeast(), b.ClientUSD, s.Bridge.Fit.Holds())
 		}
 		return t.add(st, cells...)
 	}
@@ -274,7 +281,7 @@ func costNotes(sum *SessionCost) []string {
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
 		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens.", caller(sum.Policy), own),
 		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
-		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
+		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit), roughText(sum.Bridge.Fit),
 		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "No known price for %v of %v: left out of the cost.", total.Unpriced, count(total.Calls, "request")),
 	}

@@ -19,7 +19,7 @@ func TestCosts(t *testing.T) {
 	for name, tls := range map[string][]*replay.Timeline{"one": {sample(30)}, "several": {sample(30), sample(3)}, "none": {}, "empty": {sample(0)}, "hostile": {hostile()}} {
 		var list []SessionCost
 		for _, tl := range tls {
-			list = append(list, CostOf(tl, bridgeOf(tl)))
+			list = append(list, CostOf(tl, bridgeOf(tl), Layout{}))
 		}
 		for _, f := range ListFormats {
 			var b bytes.Buffer
@@ -59,7 +59,7 @@ func bridgeOf(tl *replay.Timeline) *replay.Bridge {
 				{Kind: bill.KindRequest, Model: tl.Model, Sum: sum}, {Kind: bill.KindSearch, Model: tl.Model, Sum: bill.Sum{Searches: 3}}, {Kind: bill.KindAttempt, Model: "y", What: "model y", Sum: bill.Sum{Calls: 1, Unpriced: 1, Output: 5}},
 			}}},
 		},
-		Fit:  &replay.CacheFit{Requests: 6, Read: 200, Reproduced: 150, Recorded: amount(2_000_000_000), Simulated: amount(2_200_000_000)},
+		Fit:  &replay.CacheFit{Requests: 6, Recorded: 6, Near: 5, Billed: amount(2_000_000_000), Simulated: amount(2_200_000_000)},
 		Cost: tl.Totals.CostUSD, Steps: []replay.BridgeStep{},
 	}
 	for i, name := range replay.Steps() {
@@ -106,7 +106,7 @@ func TestCostAnswer(t *testing.T) {
 		{"infeasible policy", []func(*SessionCost){policy},
 			"The recorded session was billed 20.00 USD. Simulated, it costs 11.00 USD; under p it would have cost 33.00 USD, 200.0 % more (a lower bound)."},
 		{"policy where the simulated cache does not fit", []func(*SessionCost){func(s *SessionCost) {
-			s.Bridge.Cost, s.Bridge.Fit = amount(3300), &replay.CacheFit{Requests: 9, Read: 100, Reproduced: 60, Recorded: amount(2000), Simulated: amount(1100)}
+			s.Bridge.Cost, s.Bridge.Fit = amount(3300), &replay.CacheFit{Requests: 9, Recorded: 9, Near: 6, Billed: amount(2000), Simulated: amount(1100)}
 		}}, "The recorded session was billed 20.00 USD. Simulated, it costs ~11.00 USD; under p it would have cost ~33.00 USD."},
 		{"model that has no price in the record", []func(*SessionCost){model, func(s *SessionCost) { s.Bridge.Own = price.USD{} }},
 			"The recorded session was billed 20.00 USD. Simulated under other, it costs 22.00 USD."},

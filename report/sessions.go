@@ -52,6 +52,9 @@ func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
 		sessionRow(t, i, short[n], opt.Now).noTab = hide
 	}
+	if opt.By != "" {
+		return sessionsBy(w, list, bills, opt)
+	}
 	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))

@@ -73,7 +73,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 	for _, name := range names {
 		t.columns = append(t.columns, shown[name].column(name))
 	}
-	t.columns = append(t.columns, slices.Concat(columnsOf[frontCells](), keys("billed_usd billed_at_least"))...)
+	t.columns = append(t.columns, slices.Concat(columnsOf[frontCells](), keys("billed_usd billed_at_least cache_fits"))...)
 	off, money := 0, s.Money()
 	for i := range rows {
 		cells := []any{s.Policy, len(s.Sessions)}
@@ -89,7 +89,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", money.CacheFit.Mark()) + figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
-		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i), money.CostUSD, money.AtLeast > 0)...)
+		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i), money.CostUSD, money.AtLeast > 0, money.CacheFit.Holds())...)
 		row.noTab = off > mostPoints && !s.Front[i] && !all
 	}
 	return t

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // defaultWidth is the width of the widest printed line where the layout names none, in terminal columns.
@@ -163,6 +164,24 @@ func (t *table) add(st style, cells ...any) *row {
 // last appends a row with one cell, in the last column.
 func (t *table) last(st style, cell any) {
 	t.add(st, append(make([]any, len(t.columns)-1), cell)...)
+}
+
+// in moves the times of a table, and the titles that name their zone, from UTC to another zone; nil: they stay.
+func (t *table) in(zone *time.Location) *table {
+	if zone == nil {
+		return t
+	}
+	for i := range t.columns {
+		t.columns[i].Title = strings.Replace(t.columns[i].Title, "UTC", zone.String(), 1)
+	}
+	for _, r := range t.rows {
+		for i := range r.cells {
+			if c, ok := r.cells[i].(clock); ok {
+				r.cells[i] = clock{c.In(zone), c.layout}
+			}
+		}
+	}
+	return t
 }
 
 // grid is what text and Markdown print of a table.

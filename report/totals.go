@@ -37,7 +37,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
 		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known"+clientReports(b))+before(": ", shortText(b, tl.CacheFit)))
 	}
-	add(tl.CacheFit != nil && tl.CacheFit.Read > 0, "cache fit", "%v", fitShort(tl.CacheFit))
+	add(fitShort(tl.CacheFit) != "", "cache fit", "%v", fitShort(tl.CacheFit))
 	if tl.Regret != nil {
 		add(true, "regret", "%v", regretText(tl))
 	}

@@ -368,7 +368,7 @@ func breakSection(p *page, s *why.SessionBreaks) {
 // cacheBreakTable has a row per break.
 func cacheBreakTable(s *why.SessionBreaks, list []why.CacheBreak) *table {
 	return rowsOf(list, func(b *why.CacheBreak, r *cacheBreakCells) style {
-		r.named, r.TimeUTC, r.IdleSeconds, r.What, r.Lost = named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, pair{timeText(b.Time, "01-02 15:04"), b.Time}, decimal{b.Idle, 3}, breakText(b), b.Lost()
+		r.named, r.TimeUTC, r.IdleSeconds, r.What, r.Lost = named{s.Session, s.Agent, s.File, s.Policy, s.Counter}, clock{b.Time, "01-02 15:04"}, decimal{b.Idle, 3}, breakText(b), b.Lost()
 		if b.Event != nil {
 			r.Event = *b.Event
 		}

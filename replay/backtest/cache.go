@@ -21,7 +21,6 @@ type CachePoint struct {
 
 // Bounds of a score, as shares of the recorded read.
 const (
-	nearRead   = 0.05
 	closeRead  = 0.01
 	nearBreak  = 0.10
 	brokenRead = 0.95 // of what the request before had left
@@ -54,14 +53,7 @@ func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
 
 // Error is the error of the simulated read as a share of the recorded one, and 1 where nothing was read and something
 // is simulated.
-func (p *CachePoint) Error() float64 { return errorOfShare(p.Recorded, p.Simulated) }
-
-func errorOfShare(recorded, simulated int) float64 {
-	if recorded == 0 {
-		return float64(count(simulated > 0))
-	}
-	return float64(abs(simulated-recorded)) / float64(recorded)
-}
+func (p *CachePoint) Error() float64 { return cache.ErrorShare(p.Recorded, p.Simulated) }
 
 // alarm reports whether the simulated read broke off.
 func (p *CachePoint) alarm() bool {

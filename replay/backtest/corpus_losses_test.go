@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/internal/account"
@@ -39,10 +40,15 @@ type measured struct {
 	fit        account.CacheFit
 }
 
-// TestCorpusLosses measures losses.json over all sessions, and scores it with each author left out. A group whose cost is not nearer
+// TestCorpusLosses measures losses.json and markers.json over all sessions, and scores losses.json with each author left out. A group whose cost is not nearer
 // to the recorded one with the loss expected from other authors has no loss in the table.
 func TestCorpusLosses(t *testing.T) {
+	kinds, err := cache.DefaultKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var all []measured
+	marked := make([]map[string][2]int, len(kinds.Markers)) // by author: requests with the marker, and misses
 	for _, env := range []string{"CTXKIT_CORPUS", "CTXKIT_MORE", "CTXKIT_CODEX", "CTXKIT_AGENTS"} {
 		dir := os.Getenv(env)
 		if dir == "" {
@@ -58,7 +64,11 @@ func TestCorpusLosses(t *testing.T) {
 				return nil
 			}
 			if conv := f.Main; len(conv.Requests) > 0 {
-				all = append(all, measure(t, conv)...)
+				tl := recorded(t, conv)
+				all = append(all, measure(conv, tl)...)
+				for i := range kinds.Markers {
+					countMarker(&kinds.Markers[i], &marked[i], conv, tl)
+				}
 			}
 			return nil
 		})
@@ -77,14 +87,61 @@ func TestCorpusLosses(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, filepath.Join("..", "cache", "losses.json"), append(text, '\n'))
+	markers := slices.Clone(kinds.Markers)
+	for i := range markers {
+		summarizeMarker(&markers[i], marked[i])
+	}
+	if text, err = json.MarshalIndent(markers, "", " "); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, filepath.Join("..", "cache", "markers.json"), append(text, '\n'))
 }
 
-func measure(t *testing.T, conv *session.Conversation) (list []measured) {
+// countMarker counts the requests of a session that the simulation expects to miss by a marker, and those that missed. A new version
+// of the client has other tools without it.
+func countMarker(m *cache.Marker, of *map[string][2]int, conv *session.Conversation, tl *replay.Timeline) {
+	if m.Client != conv.Product || tl.InsteadOfUsage() {
+		return
+	}
+	for p := range backtest.CachePoints(tl) {
+		if p.Cause.Kind != m.Cause || p.Unexplained() || !p.Broke && !p.FalseAlarm() || conv.Response(p.N-1).Version != conv.Response(p.N-2).Version {
+			continue
+		}
+		if *of == nil {
+			*of = map[string][2]int{}
+		}
+		n := (*of)[backtest.AuthorOf(conv)]
+		n[0]++
+		if p.Broke {
+			n[1]++
+		}
+		(*of)[backtest.AuthorOf(conv)] = n
+	}
+}
+
+// summarizeMarker adds up the counts of authors, and finds the lowest rate without one of them.
+func summarizeMarker(m *cache.Marker, of map[string][2]int) {
+	m.Requests, m.Misses, m.Authors, m.LeftOut = 0, 0, len(of), 0
+	for _, n := range of {
+		m.Requests += n[0]
+		m.Misses += n[1]
+	}
+	lowest := 100
+	for _, n := range of {
+		if others := m.Requests - n[0]; others > 0 {
+			lowest = min(lowest, 100*(m.Misses-n[1])/others)
+		}
+	}
+	if m.Authors > 1 {
+		m.LeftOut = lowest
+	}
+}
+
+func measure(conv *session.Conversation, tl *replay.Timeline) (list []measured) {
 	list = make([]measured, len(lossGroups))
 	for i := range list {
 		list[i].author, list[i].product, list[i].group = backtest.AuthorOf(conv), conv.Product, i
 	}
-	tl := recorded(t, conv)
 	kinds := cache.KindTable{Losses: slices.Clone(lossGroups)}
 	for i := range kinds.Losses {
 		kinds.Losses[i].Authors, kinds.Losses[i].Idle = i, []cache.IdleLoss{{Share: 1e6}}
@@ -183,7 +240,7 @@ func leaveAuthorsOut(t *testing.T, all []measured) (better []bool) {
 	type fold struct{ author, product string }
 	folds := map[fold][]measured{}
 	for _, m := range all {
-		if m.fit.Recorded.Known {
+		if m.fit.Billed.Known {
 			folds[fold{m.author, m.product}] = append(folds[fold{m.author, m.product}], m)
 		}
 	}
@@ -201,7 +258,7 @@ func leaveAuthorsOut(t *testing.T, all []measured) (better []bool) {
 				expected += float64(m.whole[k]) * float64(l.Idle[k].Share) / 1e6
 			}
 			simulated := float64(m.fit.Simulated.Nano)
-			one := [5]float64{float64(m.fit.Recorded.Nano), simulated, simulated + expected, simulated + expected*float64(l.Lower)/100, simulated + expected*float64(l.Upper)/100}
+			one := [5]float64{float64(m.fit.Billed.Nano), simulated, simulated + expected, simulated + expected*float64(l.Lower)/100, simulated + expected*float64(l.Upper)/100}
 			sum = added(sum, one)
 			for group := range groups {
 				if m.of(group) {

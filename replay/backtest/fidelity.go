@@ -121,6 +121,15 @@ func (r *Scores) Unjudged() (few []Bar, judged bool) {
 	return few, judged
 }
 
+// Shortfall says by what a measure fails its bar.
+func (m *Bar) Shortfall() string {
+	want := "at least"
+	if m.Most {
+		want = "at most"
+	}
+	return fmt.Sprintf("%s is %.2f %%, want %s %v %%", m.Name, m.Value, want, m.Bar)
+}
+
 // Failed returns the measures that fail their bar.
 func Failed(list []Bar) []Bar {
 	return slices.DeleteFunc(slices.Clone(list), func(m Bar) bool { return m.Holds })

@@ -9,7 +9,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
-	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
 // UsageScore scores the simulated usage of the recorded track against the reported one, over main requests without
@@ -150,7 +149,7 @@ func (u *UsageScore) round() {
 // ScoreUsage scores the simulated usage of a conversation's recorded track, by a table of prices. Where the content was
 // counted in place of the usage, which contradicts it, nothing is scored: the two have other totals.
 func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *price.Table) (u UsageScore) {
-	if insteadOfUsage(track) {
+	if track.InsteadOfUsage() {
 		u.Contradicted = 1
 		return u
 	}
@@ -161,10 +160,10 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		written := row.Cache.Write5m + row.Cache.Write1h
 		u.Write.add(row.Recorded.CacheWrite, written)
 		u.Input.add(row.Recorded.Input, row.Cache.Uncached)
-		u.Near += count(p.Error() <= nearRead)
+		u.Near += count(p.Error() <= cache.NearRead)
 		u.Close += count(p.Error() <= closeRead)
-		u.NaiveNear += count(errorOfShare(p.Recorded, min(p.Sent, row.Payload)) <= nearRead)
-		u.WriteNear += count(errorOfShare(row.Recorded.CacheWrite, written) <= nearRead)
+		u.NaiveNear += count(cache.ErrorShare(p.Recorded, min(p.Sent, row.Payload)) <= cache.NearRead)
+		u.WriteNear += count(cache.ErrorShare(row.Recorded.CacheWrite, written) <= cache.NearRead)
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
 			used, m := msg.Usage, m.On(msg.Time)
@@ -180,11 +179,6 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.Cost.Expected = track.CacheFit.Expected
 	}
 	return u
-}
-
-// insteadOfUsage reports whether the tokens of a track are those of the content although usage is recorded.
-func insteadOfUsage(track *replay.Timeline) bool {
-	return track.Counter != tokens.NameUsage && slices.ContainsFunc(track.Requests, func(r replay.Request) bool { return r.Recorded != nil })
 }
 
 // Break is a request whose read of the prompt cache broke off, in the recorded session or in the simulation alone.

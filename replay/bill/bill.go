@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -133,15 +134,17 @@ func (b *Bill) AtLeast() bool {
 
 // Call is one billed response.
 type Call struct {
-	Key         int64 // of the response; 0: no other conversation can have it
-	Agent       bool  // it is a subagent's
-	Requests    int   // 1 where it answers a request and has usage
-	Without     int   // 1 where it has no usage
-	Compactions int   // 1 where it wrote the summary of a compaction, and is on no line
+	Time        time.Time // zero: not recorded
+	Key         int64     // of the response; 0: no other conversation can have it
+	Agent       bool      // it is a subagent's
+	Requests    int       // 1 where it answers a request and has usage
+	Without     int       // 1 where it has no usage
+	Compactions int       // 1 where it wrote the summary of a compaction, and is on no line
 	Partial     Partial
 	Parts       []Part
 	Client      price.USD // what the client recorded as its cost
 
+	tokens int // of an Entry
 	stated int // what covers it: 1 is the first of the bill's; 0: nothing
 }
 
@@ -162,6 +165,12 @@ func (c *Call) Sum(kind Kind) (s Sum) {
 		}
 	}
 	return s
+}
+
+// Tokens is all tokens of a call.
+func (c *Call) Tokens() int {
+	sum := c.Sum("")
+	return cmp.Or(c.tokens, sum.Tokens())
 }
 
 // tally makes the sums of a bill of its calls.
@@ -307,6 +316,8 @@ type Entry struct {
 	NotPriced   []Unpriced   `json:"not_priced,omitempty"`
 	ClientUSD   price.USD    `json:"client_usd,omitzero"`    // what the client recorded as its cost
 	Client      *ClientTotal `json:"client_total,omitempty"` // of an entry that is no call: what the client recorded for all of them
+	Time        time.Time    `json:"-"`                      // zero: not recorded
+	Tokens      int          `json:"-"`
 }
 
 // AtLeast reports whether more was billed than the entry says.
@@ -320,7 +331,7 @@ func (b *Bill) Entries() []Entry {
 	for i := range b.List {
 		c := &b.List[i]
 		sum := c.Sum("")
-		list[i] = Entry{Key: c.Key, Agent: c.Agent, Calls: sum.Calls, USD: sum.CostUSD, Without: c.Without, Compactions: c.Compactions, Partial: c.Partial, ClientUSD: c.Client}
+		list[i] = Entry{Key: c.Key, Agent: c.Agent, Calls: sum.Calls, USD: sum.CostUSD, Without: c.Without, Compactions: c.Compactions, Partial: c.Partial, ClientUSD: c.Client, Time: c.Time, Tokens: sum.Tokens()}
 		for j := range c.Parts {
 			if p := &c.Parts[j]; p.What != "" {
 				list[i].NotPriced = append(list[i].NotPriced, Unpriced{p.What, max(p.Unpriced, 1), p.Tokens()})
@@ -344,7 +355,7 @@ func OfEntries(bills ...[]Entry) *Bill {
 				one.state(&Client{ClientTotal: *e.Client})
 				continue
 			}
-			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial, Client: e.ClientUSD}
+			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial, Client: e.ClientUSD, Time: e.Time, tokens: e.Tokens}
 			c.Parts = append(c.Parts, Part{Sum: Sum{Calls: e.Calls, CostUSD: e.USD}})
 			for _, u := range e.NotPriced {
 				c.Parts = append(c.Parts, Part{What: u.What, Sum: Sum{Output: u.Tokens, Unpriced: u.Calls}})

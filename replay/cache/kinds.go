@@ -47,18 +47,19 @@ type CacheKind struct {
 
 // KindTable finds the kind of a model.
 type KindTable struct {
-	AsOf   string      `json:"as_of"`
-	List   []CacheKind `json:"kinds"`
-	Losses []Losses    `json:"-"` // losses.json
+	AsOf    string      `json:"as_of"`
+	List    []CacheKind `json:"kinds"`
+	Losses  []Losses    `json:"-"` // losses.json
+	Markers []Marker    `json:"-"` // markers.json
 }
 
-// DefaultKinds is the embedded table, kinds.json and losses.json. It is decoded once and shared: copy it before a change. An error means that
+// DefaultKinds is the embedded table, kinds.json, losses.json and markers.json. It is decoded once and shared: copy it before a change. An error means that
 // the table of the program is damaged.
 func DefaultKinds() (*KindTable, error) { return defaultKinds() }
 
 var defaultKinds = sync.OnceValues(func() (*KindTable, error) {
 	var k KindTable
-	if err := errors.Join(json.Unmarshal(embedded, &k), json.Unmarshal(lossesJSON, &k.Losses)); err != nil {
+	if err := errors.Join(json.Unmarshal(embedded, &k), json.Unmarshal(lossesJSON, &k.Losses), json.Unmarshal(markersJSON, &k.Markers)); err != nil {
 		return nil, fmt.Errorf("reading the embedded table of caches: %w", err)
 	}
 	return &k, nil

@@ -140,7 +140,7 @@ func TestJudgedByFit(t *testing.T) {
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
 	for simulated, want := range map[int64]string{1040: "cost_usd", 960: "cost_usd", 1060: "payload_input", 940: "payload_input"} {
 		one := sessionOf("1", "m", "v", 1, 100, 90).in("p")
-		one.Billed.Fit = &replay.CacheFit{Requests: 3, Read: 100, Reproduced: 99, Recorded: usd(1000), Simulated: usd(simulated)}
+		one.Billed.Fit = &replay.CacheFit{Requests: 3, Recorded: 3, Near: 3, Billed: usd(1000), Simulated: usd(simulated)}
 		if c := Compare([]string{"a", "b"}, []ComparedSession{one}, ByNothing)[0]; c.Judged != index(want) {
 			t.Errorf("%d of 1000: judged by %s, want %s", simulated, Names()[c.Judged], want)
 		}

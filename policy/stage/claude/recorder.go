@@ -50,8 +50,6 @@ func clientVersion(version string) policy.ClientVersion {
 	v.RecordsAttached = !before("2.1.91")
 	v.SameSystem = !before("2.1.280") // the state of the repository is in an attachment
 	v.OneHead = !before("2.1.29")
-	v.ToolSettings = !before("2.1.105") && before("2.1.206") // 18 of 19 recorded cases; none of 34 of other versions
-	v.ImageSettings = !before("2.1.215")                     // the first image: 3 of 3 recorded cases; of later ones 2 of 9, of clients up to 2.1.51 none of 5
 	v.MarkedWindows = before("2.1.76")
 	v.Headroom, v.Reactive = 33000, !before("2.1.153")
 	if !before(clampSince) {
@@ -60,7 +58,6 @@ func clientVersion(version string) policy.ClientVersion {
 	if !before("2.1.283") { // at 90 % of an hour
 		v.CompactsIdle, v.IdleLeast = 6*time.Minute, 100000
 	}
-	v.SkillSettings = !before("2.1.14") && before("2.1.38") // 26 of 34 recorded cases; none of 8 later ones
 	return v
 }
 

@@ -195,9 +195,19 @@ func (a *Account) Unknown() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Mode != "" })
 }
 
-// Shown lists the models of requests of which nothing but the recorded session shows that they are cached, sorted.
-func (a *Account) Shown() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool { return a.kinds[model].Confidence != cache.Recorded })
+// Shown lists the models of requests of which the recorded session alone shows that they are cached, or that they are not,
+// sorted.
+func (a *Account) Shown() (cached, uncached []string) {
+	for _, model := range slices.Sorted(maps.Keys(a.kinds)) {
+		switch k := a.kinds[model]; {
+		case k.Confidence != cache.Recorded:
+		case k.Mode == cache.Off:
+			uncached = append(uncached, model)
+		default:
+			cached = append(cached, model)
+		}
+	}
+	return cached, uncached
 }
 
 // NoteChanges passes on to the simulation what edits have changed of the last payload.

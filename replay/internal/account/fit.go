@@ -11,12 +11,11 @@ import (
 
 // CacheFit is how well the simulated prompt cache of recorded sessions fits what the API reported of them.
 type CacheFit struct {
-	Requests   int       `json:"requests"`                        // with usage
-	Read       int       `json:"recorded_read_tokens"`            // from the cache, as recorded
-	Reproduced int       `json:"reproduced_tokens"`               // of them: those that the simulation reads too
-	Only       int       `json:"only_simulated_tokens,omitempty"` // that the simulation reads, and the provider did not
-	Recorded   price.USD `json:"recorded_input_usd,omitzero"`     // what the input of the requests costs as recorded
-	Simulated  price.USD `json:"simulated_input_usd,omitzero"`    // and by the simulated cache
+	Requests  int       `json:"requests"`                     // main requests
+	Recorded  int       `json:"recorded_requests"`            // of these: with usage
+	Near      int       `json:"near_requests"`                // of these: their simulated read is near the recorded one
+	Billed    price.USD `json:"recorded_input_usd,omitzero"`  // what the input of requests with usage costs as recorded
+	Simulated price.USD `json:"simulated_input_usd,omitzero"` // and by the simulated cache
 
 	// What cache misses that no line shows are expected to add to Simulated, with the bounds of an interval.
 	Expected price.USD `json:"expected_loss_usd,omitzero"`
@@ -24,7 +23,6 @@ type CacheFit struct {
 	Upper    price.USD `json:"expected_loss_upper_usd,omitzero"`
 
 	// What calls whose usage is not in the file cost by the simulation: requests, and summaries of compactions.
-	Unreported     int       `json:"requests_without_usage,omitempty"`
 	UnreportedUSD  price.USD `json:"requests_without_usage_usd,omitzero"`
 	Compactions    int       `json:"compactions_without_usage,omitempty"`
 	CompactionsUSD price.USD `json:"compactions_without_usage_usd,omitzero"`
@@ -40,24 +38,24 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 	}
 	for i := range rows {
 		r := &rows[i]
-		switch {
-		case r.Kind != "main":
+		if r.Kind != "main" {
 			if unbilled[r.N] {
 				f.Compactions++
 				f.CompactionsUSD.Add(r.CostUSD)
 			}
 			continue
-		case r.Recorded == nil:
-			f.Unreported++
+		}
+		f.Requests++
+		if r.Recorded == nil {
 			f.UnreportedUSD.Add(r.CostUSD)
 			continue
 		}
-		f.Requests++
-		f.Read += r.Recorded.CacheRead
-		f.Reproduced += min(r.Cache.Read, r.Recorded.CacheRead)
-		f.Only += max(r.Cache.Read-r.Recorded.CacheRead, 0)
+		f.Recorded++
+		if cache.ErrorShare(r.Recorded.CacheRead, r.Cache.Read) <= cache.NearRead {
+			f.Near++
+		}
 		msg := conv.Response(r.N - 1)
-		f.Recorded.Add(prices.cost(msg.Model, msg.Time, bill.RecordedSplit(&msg.Usage), 0))
+		f.Billed.Add(prices.cost(msg.Model, msg.Time, bill.RecordedSplit(&msg.Usage), 0))
 		simulated := prices.cost(msg.Model, msg.Time, r.Cache.Split, 0)
 		f.Simulated.Add(simulated)
 		if r.Cache.Miss == nil && simulated.Known {
@@ -72,18 +70,18 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 	return f
 }
 
-// mostOff is how far the cost of the input may be off, and how much of what was read may be missing, for a verdict in money: a
+// mostOff is how far the cost of the input may be off, and the share of requests whose read may be, for a verdict in money: a
 // twentieth.
 const mostOff = 20
 
 // Holds reports whether the simulated cache fits well enough for a verdict in money: the input costs what it did within
-// 5 %, and 95 % of what was read are reproduced. Where nothing is recorded to compare it with, it is taken to fit.
+// 5 %, and 95 % of the requests read what they did within 5 %. Those without usage did not. nil and no request hold.
 func (f *CacheFit) Holds() bool {
-	if f == nil || f.Requests == 0 {
+	if f == nil {
 		return true
 	}
-	off := f.Simulated.Nano - f.Recorded.Nano
-	return max(off, -off)*mostOff <= f.Recorded.Nano && (f.Read-f.Reproduced)*mostOff <= f.Read
+	off := f.Simulated.Nano - f.Billed.Nano
+	return max(off, -off)*mostOff <= f.Billed.Nano && (f.Requests-f.Near)*mostOff <= f.Requests
 }
 
 // Mark is written before an amount of money that the simulated cache does not fit well enough to judge.

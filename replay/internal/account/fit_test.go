@@ -48,7 +48,7 @@ func TestExpectedLoss(t *testing.T) {
 	}
 }
 
-// TestHolds: a verdict in money needs the cost within 5 % and 95 % of the reads.
+// TestHolds: a verdict in money needs the cost within 5 % and 95 % of the requests' reads, and so recorded usage.
 func TestHolds(t *testing.T) {
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
 	for _, tt := range []struct {
@@ -57,12 +57,22 @@ func TestHolds(t *testing.T) {
 	}{
 		{nil, true},
 		{&CacheFit{}, true},
-		{&CacheFit{Requests: 9, Read: 1000, Reproduced: 950, Recorded: usd(1000), Simulated: usd(1050)}, true},
-		{&CacheFit{Requests: 9, Read: 1000, Reproduced: 950, Recorded: usd(1000), Simulated: usd(949)}, false},
-		{&CacheFit{Requests: 9, Read: 1000, Reproduced: 949, Recorded: usd(1000), Simulated: usd(1000)}, false},
+		{&CacheFit{Requests: 100, Recorded: 97, Near: 95, Billed: usd(1000), Simulated: usd(1050)}, true},
+		{&CacheFit{Requests: 100, Recorded: 100, Near: 95, Billed: usd(1000), Simulated: usd(949)}, false},
+		{&CacheFit{Requests: 100, Recorded: 100, Near: 94, Billed: usd(1000), Simulated: usd(1000)}, false},
+		{&CacheFit{Requests: 100, Recorded: 90, Near: 90, Billed: usd(1000), Simulated: usd(1000)}, false},
+		{&CacheFit{Requests: 9}, false},
 	} {
 		if got := tt.fit.Holds(); got != tt.want {
 			t.Errorf("%+v: %v", tt.fit, got)
 		}
+	}
+}
+
+// TestFitOfNoUsage: a session without usage has requests, and no fit.
+func TestFitOfNoUsage(t *testing.T) {
+	rows := []Request{{N: 1, Kind: "main", Payload: 100}, {N: 1, Kind: "compaction"}, {N: 2, Kind: "main", Payload: 200}}
+	if f := FitOf(&session.Conversation{}, rows, price.Default(), nil); *f != (CacheFit{Requests: 2}) {
+		t.Errorf("%+v", f)
 	}
 }

@@ -45,8 +45,12 @@ func (e *Engine) warnAtEnd() {
 	if names := e.account.UncutReads(); len(names) > 0 {
 		e.warn(0, "no price is known for cached input of %s: it is counted as uncached input", modelNames(names)).Code = CodeNoPrice
 	}
-	if names := e.account.Shown(); len(names) > 0 {
-		e.warn(0, "how the provider of %s caches is not known, but the session has recorded cached input: it is simulated as automatic, in blocks of one token", modelNames(names)).Code = CodeCacheShown
+	cached, uncached := e.account.Shown()
+	if len(cached) > 0 {
+		e.warn(0, "how the provider of %s caches is not known, but the session has recorded cached input: it is simulated as automatic, in blocks of one token", modelNames(cached)).Code = CodeCacheShown
+	}
+	if len(uncached) > 0 {
+		e.warn(0, "no request to %s has recorded cached input: the simulation caches none of it either", modelNames(uncached)).Code = CodeCacheShown
 	}
 	if names := e.account.Unknown(); len(names) > 0 {
 		e.warn(0, "how the provider of %s caches is not known: those requests read nothing", modelNames(names)).Code = CodeNoCache

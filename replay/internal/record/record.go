@@ -126,7 +126,7 @@ func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	r := &Record{
 		Conv: conv, Cal: cal, Counted: counted, Models: models, Kinds: kinds, Encoders: encoders, Programs: opt.Programs, Model: m, Client: client,
 		Reinject: make([]int, len(conv.Boundaries)), Summary: make([]int, len(conv.Boundaries)),
-		encoded: map[string]*tokens.WeightTable{}, Largest: map[string]int{}, Settings: settingsChanges(conv, cal.Drops, client),
+		encoded: map[string]*tokens.WeightTable{}, Largest: map[string]int{}, Settings: settingsChanges(conv, cal.Drops, kinds),
 		MostEdits: int(jsonl.InputLimits{Edits: opt.MostEdits}.Filled().Edits),
 	}
 	r.AsksAgain = r.Kind(conv.Model).Mode != cache.Auto && asksAgain(conv, cal)
@@ -181,30 +181,42 @@ func anyFamily(families []policy.Family, test func(*policy.Family) func(model st
 
 // Kind is how a model is cached: as the table of models says, else by the family. Where both are unknown, Claude Code
 // marks what is to be cached all the same, and input that the recorded session reports as read shows that the provider
-// caches by itself.
+// caches by itself. Requests of which none has cached input show that nothing is cached.
 func (r *Record) Kind(model string) cache.CacheKind {
 	if k, ok := r.kindOf[model]; ok {
 		return k
 	}
 	id := price.Normalize(model)
 	k := r.Kinds.Find(id)
+	requests, cached := r.cached(model)
+	shown := cache.CacheKind{Families: []string{id}, Confidence: cache.Recorded, Source: "usage of the session"}
 	switch m, like, _ := r.Models.FindLike(model); {
 	case m.Cache != "" && !like:
 		return cache.CacheKind{Families: []string{id}, Mode: cache.Mode(m.Cache), Minimum: m.MinCacheable, Confidence: "stated", Source: m.Source}
+	case cached == 0 && requests >= uncachedFrom:
+		shown.Mode = cache.Off
+		return shown
 	case k.Mode == "" && r.Conv.Product == session.Product:
 		k.Mode = cache.Breakpoints
-	case k.Mode == "" && r.reads(model):
-		return cache.CacheKind{Families: []string{id}, Mode: cache.Auto, Confidence: cache.Recorded, Source: "cached input in the usage of the session"}
+	case k.Mode == "" && cached > 0:
+		shown.Mode = cache.Auto
+		return shown
 	}
 	return k
 }
 
-// reads reports whether the recorded session has input of a model that was read from a cache.
-func (r *Record) reads(model string) bool {
+// uncachedFrom is from how many requests without cached input on nothing is cached.
+const uncachedFrom = 10
+
+// cached counts the requests of a model with usage, and of these those that read from a cache or wrote to it.
+func (r *Record) cached(model string) (requests, cached int) {
 	for k := range r.Conv.Requests {
-		if m := r.Conv.Response(k); m.Model == model && m.HasUsage && m.Usage.CacheRead > 0 {
-			return true
+		if m := r.Conv.Response(k); m.Model == model && m.HasUsage {
+			requests++
+			if m.Usage.CacheRead+m.Usage.CacheWrite > 0 {
+				cached++
+			}
 		}
 	}
-	return false
+	return requests, cached
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -20,9 +19,9 @@ import (
 //     tools;
 //   - a skill, or a command that is one, began, or the first prompt after it that is not queued was typed: some clients
 //     send another limit of thinking tokens while one runs.
-func settingsChanges(conv *session.Conversation, drops []tokens.Drop, client *policy.Recorder) map[int]cache.BreakCause {
+func settingsChanges(conv *session.Conversation, drops []tokens.Drop, kinds *cache.KindTable) map[int]cache.BreakCause {
 	changes := map[int]cache.BreakCause{}
-	s := settings{conv: conv, client: client}
+	s := settings{conv: conv, kinds: kinds}
 	from, compactions := 0, conv.Boundaries
 	for k, q := range conv.Requests {
 		for len(compactions) > 0 && compactions[0].Request <= k+1 {
@@ -65,7 +64,7 @@ func warmings(conv *session.Conversation) map[int][]*session.Charge {
 // settings is the state from request to request.
 type settings struct {
 	conv   *session.Conversation
-	client *policy.Recorder
+	kinds  *cache.KindTable
 	skill  bool   // one is running
 	image  bool   // the payload has one
 	loaded bool   // a tool search has loaded definitions
@@ -106,14 +105,20 @@ func (s *settings) between(from, to int) cache.BreakCause {
 	set := effort != s.effort
 	s.effort = effort
 	switch {
-	case first && s.client.At(s.conv.Messages[to].Version).ImageSettings:
+	case first && s.misses(cache.ImageAdded, to):
 		return cache.ImageAdded
-	case set:
+	case set && s.misses(cache.EffortSet, to):
 		return cache.EffortSet
-	case tools && !again && s.client.At(s.conv.Messages[to].Version).ToolSettings:
+	case tools && !again && s.misses(cache.ToolsChanged, to):
 		return cache.ToolsChanged
-	case was != s.skill && s.client.At(s.conv.Messages[to].Version).SkillSettings:
+	case was != s.skill && s.misses(cache.SkillRan, to):
 		return cache.SkillRan
 	}
 	return cache.None
+}
+
+// misses reports whether the client of a response misses the cache after the marker of a cause.
+func (s *settings) misses(cause cache.BreakCause, response int) bool {
+	m, version := s.kinds.Marker(s.conv.Product, cause), s.conv.Messages[response].Version
+	return m != nil && (m.From == "" || version != "" && session.CompareVersions(version, m.From) >= 0) && (m.Before == "" || session.CompareVersions(version, m.Before) < 0)
 }
