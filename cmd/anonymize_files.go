@@ -44,7 +44,7 @@ func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, er
 		return nil, err
 	}
 	if err = s.openFolder(name, msgs); err == nil && sessionStem(name) != "" {
-		err = s.addAgents(sys, name)
+		err = s.addAgents(name)
 	}
 	if err != nil {
 		s.close()
@@ -54,12 +54,11 @@ func openSession(sys *system, name string, msgs *messages) (s *sessionFolder, er
 }
 
 // addAgents adds the subagents' transcripts that an older client wrote next to the session file.
-func (s *sessionFolder) addAgents(sys *system, file string) error {
+func (s *sessionFolder) addAgents(file string) error {
 	list, _, err := session.Subagents(file)
 	s.agents = map[string]string{}
 	for _, a := range list {
 		if name := "subagents/" + filepath.Base(a.Path); filepath.Dir(a.Path) == filepath.Dir(file) && !slices.Contains(s.beside, name) {
-			sys.files.reads(roleInput, a.Path)
 			s.beside, s.agents[name] = append(s.beside, name), a.Path
 		}
 	}
@@ -188,7 +187,7 @@ func (s *sessionFolder) target(sys *system, file string) (*sessionTarget, error)
 	why := sys.files.taken(file)
 	switch {
 	case why != "":
-		return nil, fmt.Errorf("%s: %s: name another file for the output", file, why)
+		return nil, refusedFile(file, why)
 	case len(s.beside) == 0 || !plain:
 		return t, nil
 	case stem == "":

@@ -28,16 +28,16 @@ var arrows = map[string][]string{
 	"jsonl/memo":              {"jsonl"},
 	"jsonl/requests":          {"jsonl", "jsonl/scan"},
 	"jsonl/pattern":           {},
-	"jsonl/copilot":           {"jsonl", "jsonl/foreign"},
-	"jsonl/gemini":            {"jsonl", "jsonl/foreign", "jsonl/scan"},
-	"jsonl/pi":                {"jsonl", "jsonl/foreign"},
-	"jsonl/cline":             {"jsonl/foreign"},
-	"jsonl/codex":             {"jsonl", "jsonl/foreign"},
-	"jsonl/kimi":              {"jsonl", "jsonl/foreign"},
-	"jsonl/qwen":              {"jsonl", "jsonl/foreign"},
-	"jsonl/tables":            {"jsonl", "jsonl/database", "jsonl/foreign"},
-	"jsonl/opencode":          {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan"},
-	"jsonl/session":           {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/cline", "jsonl/codex", "jsonl/copilot", "jsonl/gemini", "jsonl/kimi", "jsonl/opencode", "jsonl/pattern", "jsonl/pi", "jsonl/qwen", "jsonl/requests", "jsonl/tables"},
+	"jsonl/internal/copilot":  {"jsonl", "jsonl/foreign"},
+	"jsonl/internal/gemini":   {"jsonl", "jsonl/foreign", "jsonl/scan"},
+	"jsonl/internal/pi":       {"jsonl", "jsonl/foreign"},
+	"jsonl/internal/cline":    {"jsonl/foreign"},
+	"jsonl/internal/codex":    {"jsonl", "jsonl/foreign"},
+	"jsonl/internal/kimi":     {"jsonl", "jsonl/foreign"},
+	"jsonl/internal/qwen":     {"jsonl", "jsonl/foreign"},
+	"jsonl/internal/tables":   {"jsonl", "jsonl/database", "jsonl/foreign"},
+	"jsonl/internal/opencode": {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan"},
+	"jsonl/session":           {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/internal/cline", "jsonl/internal/codex", "jsonl/internal/copilot", "jsonl/internal/gemini", "jsonl/internal/kimi", "jsonl/internal/opencode", "jsonl/pattern", "jsonl/internal/pi", "jsonl/internal/qwen", "jsonl/requests", "jsonl/internal/tables"},
 	"jsonl/internal/outline":  {"jsonl/session"},
 	"jsonl/lint":              {"jsonl", "jsonl/foreign", "jsonl/requests", "jsonl/session"},
 	"jsonl/synth":             {"jsonl", "jsonl/scan"},
@@ -261,6 +261,34 @@ func TestNothingBelowCmdActs(t *testing.T) {
 		if !used[key] {
 			t.Errorf("the exception %q is not needed any more", key)
 		}
+	}
+}
+
+// starters are the files of the program that may start another one.
+var starters = map[string]string{
+	"program.go": "the program stage of a policy, with --allow-programs",
+	"pager.go":   "the user's pager, with --pager or a configuration, on a terminal",
+}
+
+// TestNothingStartsPrograms holds that no command starts a program, but for the starters.
+func TestNothingStartsPrograms(t *testing.T) {
+	fset, byDir := sources(t)
+	used := 0
+	for pkg, files := range byDir {
+		for _, f := range files {
+			name := filepath.Base(fset.Position(f.Pos()).Filename)
+			for _, imp := range f.Imports {
+				if imp.Path.Value != `"os/exec"` || strings.HasPrefix(pkg, "scripts") {
+					continue
+				}
+				if used++; pkg != "cmd" || starters[name] == "" && !strings.HasPrefix(name, "program_") {
+					t.Errorf("%s can start programs", fset.Position(imp.Pos()))
+				}
+			}
+		}
+	}
+	if used < len(starters) {
+		t.Errorf("%d files can start programs: strike one from starters", used)
 	}
 }
 

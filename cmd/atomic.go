@@ -19,7 +19,6 @@ type atomicFile struct {
 	sys           *system
 	place         *writtenPath  // where it goes
 	folder        *atomicFolder // replaced together with the file; nil: none
-	whole         bool          // complete under its temporary name
 }
 
 const fileBuffer = 64 << 10 // bytes
@@ -63,10 +62,33 @@ func (s *system) removeUnfinished() {
 	s.unfinished, s.left = nil, true
 }
 
+// commit completes files that belong together and renames them to their paths: all of them, or none where one cannot be
+// completed.
+func commit(files ...*atomicFile) error {
+	var err error
+	for _, f := range files {
+		if err == nil {
+			err = f.complete()
+		}
+	}
+	if err == nil {
+		err = files[0].sys.rename(files)
+	}
+	for _, f := range files {
+		if err != nil {
+			f.discard()
+		} else {
+			f.sys.finished(f.file.Name())
+			f.sys.files.isThere(f.place)
+		}
+	}
+	return err
+}
+
 // complete writes all of the file, under its temporary name. Its mode is that of a new file, or of the file it replaces.
 func (f *atomicFile) complete() error {
-	if f.whole {
-		return nil
+	if err := f.sys.files.stillFree(f.place); err != nil {
+		return err
 	}
 	mode := os.FileMode(0o644)
 	if old, err := os.Stat(f.place.path); err == nil {
@@ -75,34 +97,32 @@ func (f *atomicFile) complete() error {
 	if err := errors.Join(f.Flush(), f.file.Chmod(mode), f.file.Sync(), f.file.Close()); err != nil {
 		return writeError(f.place.path, err)
 	}
-	f.whole = true
 	return nil
 }
 
-// commit renames the file to its path.
-func (f *atomicFile) commit() error {
-	err := f.sys.files.stillFree(f.place)
-	if err == nil {
-		err = f.complete()
+// rename renames complete files to their paths. An interrupt comes before the first of them or after the last one. Where
+// the program is killed meanwhile, the first file is missing, so that no older one stands beside new ones.
+func (s *system) rename(files []*atomicFile) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left {
+		return errInterrupted
 	}
-	if err == nil {
-		if e := f.rename(); e != nil {
-			err = writeError(f.place.path, e)
+	if first := files[0].place.path; len(files) > 1 {
+		if err := os.Remove(first); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return writeError(first, err)
 		}
 	}
-	if err != nil {
-		f.discard()
-		return err
+	for _, f := range slices.Backward(files) {
+		if err := f.rename(); err != nil {
+			return writeError(f.place.path, err)
+		}
 	}
-	f.sys.finished(f.file.Name())
-	f.sys.files.isThere(f.place)
 	return nil
 }
 
-// rename renames the file, and the folder that comes with it: both or none. An interrupt waits.
+// rename renames the file, and the folder that comes with it: both or none.
 func (f *atomicFile) rename() error {
-	f.sys.mu.Lock()
-	defer f.sys.mu.Unlock()
 	if f.folder == nil {
 		return os.Rename(f.file.Name(), f.place.path)
 	}

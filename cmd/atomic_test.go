@@ -56,7 +56,7 @@ func TestAtomicFolder(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			if err := f.commit(); (err != nil) != c.bad {
+			if err := commit(f); (err != nil) != c.bad {
 				t.Errorf("commit: %v", err)
 			}
 			if err := f.folder.remove(); err != nil {
@@ -123,6 +123,51 @@ func TestCloseAll(t *testing.T) {
 	}
 }
 
+// TestTogether: of files that belong together an interrupt leaves all or none, and the first one is the last to be replaced.
+func TestTogether(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		stop func(sys *system, outs []*output)
+		want string
+	}{
+		{"undisturbed", func(*system, []*output) {}, "a=new b=new c=new "},
+		{"an interrupt before", func(sys *system, _ []*output) { sys.removeUnfinished() }, "a=old b=old c=old "},
+		{"a rename that fails", func(_ *system, outs []*output) { os.Remove(outs[1].atomic.file.Name()) }, "b=old c=new "},
+	} {
+		dir := t.TempDir()
+		sys := &system{}
+		var outs []*output
+		for _, name := range []string{"a", "b", "c"} {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			out, err := (&outputOptions{File: path}).create(sys)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(out, "new"); err != nil {
+				t.Fatal(err)
+			}
+			outs = append(outs, out)
+		}
+		tt.stop(sys, outs)
+		if err := closeAll(outs, nil); (err == nil) != (tt.name == "undisturbed") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		got := ""
+		entries, err := os.ReadDir(dir)
+		for _, e := range entries {
+			var text []byte
+			text, err = os.ReadFile(filepath.Join(dir, e.Name()))
+			got += e.Name() + "=" + string(text) + " "
+		}
+		if err != nil || got != tt.want {
+			t.Errorf("%s: %s, want %s (%v)", tt.name, got, tt.want, err)
+		}
+	}
+}
+
 // TestNoFileAfterInterrupt holds that a command that goes on for a moment after an interrupt begins no file.
 func TestNoFileAfterInterrupt(t *testing.T) {
 	dir := t.TempDir()
@@ -132,7 +177,7 @@ func TestNoFileAfterInterrupt(t *testing.T) {
 		t.Fatal(err)
 	}
 	sys.removeUnfinished()
-	if err := f.commit(); err == nil {
+	if err := commit(f); err == nil {
 		t.Error("a file that was removed is complete")
 	}
 	if _, err := sys.createAtomic(filepath.Join(dir, "file")); !errors.Is(err, errInterrupted) {

@@ -239,7 +239,7 @@ func TestBills(t *testing.T) {
 			usd: 0.2168, calls: 2, check: func(b *billed) bool {
 				c := b.Client
 				return c != nil && c.USD == 0.3513 && len(c.Differences) == 2 && c.Differences[0].Input.Uncached == 20_000 && c.Differences[0].Out == 2900 && c.Differences[1].Out == 4000
-			}, text: "The client itself reports 0.3513 USD, 0.1345 USD more than the lines say: claude-haiku-4-5 +20,000 uncached input, +2,900 output (+0.0345 USD); claude-opus-5 +4,000 output (+0.1000 USD)."},
+			}, text: "The client itself reports 0.3513 USD, 0.1345 USD more than the lines say: claude-haiku-4-5 +20,000 uncached input, +2,900 output (+0.0345 USD: calls that are on no line); claude-opus-5 +4,000 output (+0.1000 USD: output that is on no line)."},
 		{name: "/branch", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", `"forkedFrom":{"sessionId":"one","messageUuid":"x"},`, true)},
 			usd: forked, calls: 4, check: func(b *billed) bool { return b.Copies.Calls == 3 }, text: "Simulated with copied calls in each session, it costs"},
 		{name: "--fork-session with the parent's id", files: map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "one", "", true)}, usd: forked, calls: 4},
@@ -544,6 +544,44 @@ func TestOneNumber(t *testing.T) {
 			for command, usd := range costs {
 				if usd != replayed.Totals.Cost {
 					t.Errorf("%s, %s: simulated %v by replay, %v by %s", file, policy, replayed.Totals.Cost, usd, command)
+				}
+			}
+		}
+	}
+}
+
+// TestClientTotal holds that every command says "at least" of a bill that the client's own total exceeds, with that total; that what has no
+// price is shown by it; and that a difference of rounding is none.
+func TestClientTotal(t *testing.T) {
+	total := func(usd, model string) string {
+		return `{"type":"cost-state","sessionId":"s","totalCostUSD":` + usd + `,"modelUsage":{"` + model + `":{"inputTokens":6,"outputTokens":150,"cacheReadInputTokens":20000,"cacheCreationInputTokens":20300,"webSearchRequests":0,"costUSD":` + usd + `}},"hasUnknownModelCost":false}` + "\n"
+	}
+	two := func(model string) string {
+		return (&billFile{session: "s"}).user("go").answer("m1", model, used(3, 20_000, 0, 100)).user("b").answer("m2", model, used(3, 300, 20_000, 50)).b.String()
+	}
+	for _, c := range []struct{ name, file, want, not string }{
+		{"more", two(opus) + total("0.3513", opus), "at least 0.22 USD (the client reports 0.35 USD)", ""},
+		{"less than a cent more", two(opus) + total("0.2190", opus), "at least 0.22 USD (the client reports less than 0.01 USD more)", ""},
+		{"rounded", two(opus) + total("0.2168", opus), "0.22 USD", "the client reports"},
+		{"less", two(opus) + total("0.2", opus), "0.22 USD", "the client reports"},
+		{"no price", two("acme-9") + total("0.09", "acme-9"), "known (the client reports 0.09 USD for what has no price)", ""},
+	} {
+		dir := write(t, map[string]string{"p/s.jsonl": c.file})
+		for _, command := range moneyCommands {
+			words, input := strings.Fields(command.command), filepath.Join(dir, "p", "s.jsonl")
+			if words[0] == "sessions" {
+				input = filepath.Dir(input)
+			}
+			for _, format := range strings.Fields(command.formats) {
+				if format != "text" && format != "table" && format != "html" && format != "markdown" {
+					continue
+				}
+				got, want := strings.ReplaceAll(printed(t, append(slices.Concat(words[:1], []string{input}, words[1:]), "-f", format)...), "&nbsp;", " "), c.want
+				if words[0] == "replay" && format != "html" {
+					want = strings.ReplaceAll(want, "0.22 USD", "USD 0.2168")
+				}
+				if !strings.Contains(got, want) || c.not != "" && strings.Contains(got, c.not) {
+					t.Errorf("%s: %s -f %s: %q is not in %.2500s", c.name, command.command, format, want, got)
 				}
 			}
 		}

@@ -31,10 +31,7 @@ func cacheFolder(sys *system) string {
 		}
 		return dir
 	}
-	if sys.cacheHome == nil {
-		return ""
-	}
-	dir, err := sys.cacheHome()
+	dir, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
@@ -168,39 +165,13 @@ func runCache(sys *system, clear bool) error {
 	if err != nil {
 		return pathError(dir, err)
 	}
+	done := ""
 	if clear {
 		if err := kept.Clear(); err != nil {
 			return writeError(dir, err)
 		}
-	}
-	done := ""
-	if clear {
 		done = " removed"
 	}
-	if _, err = fmt.Fprintf(sys.out, "%s: %d files, %d bytes%s\n", report.Clean(dir), info.Files, info.Bytes, done); err != nil || clear {
-		return err
-	}
-	for _, k := range info.Kinds {
-		if _, err := fmt.Fprintf(sys.out, "  %s: %d files, %d bytes\n", report.Clean(kindText(k.Name)), k.Files, k.Bytes); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// kindText says what is kept of a kind.
-func kindText(kind string) string {
-	switch kind {
-	case "peeks":
-		return "starts and ends of files"
-	case "databases":
-		return "lists of databases"
-	case "glances":
-		return "figures of sessions"
-	case rowsKind:
-		return "rows of comparisons"
-	case "":
-		return "unfinished"
-	}
-	return kind
+	_, err = fmt.Fprintf(sys.out, "%s: %d files, %d bytes%s\n", report.Clean(dir), info.Files, info.Bytes, done)
+	return err
 }

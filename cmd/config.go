@@ -18,12 +18,10 @@ import (
 )
 
 // configFiles are the configurations that every command reads: that of the working folder before that of the user.
-func (s *system) configFiles() []string {
+func configFiles() []string {
 	files := []string{check.DefaultFile}
-	if s.configHome != nil {
-		if dir, err := s.configHome(); err == nil {
-			files = append(files, filepath.Join(dir, "ctxkit", check.DefaultFile))
-		}
+	if dir, err := os.UserConfigDir(); err == nil {
+		files = append(files, filepath.Join(dir, "ctxkit", check.DefaultFile))
 	}
 	return files
 }
@@ -69,7 +67,7 @@ func applyDefaults(sys *system, cmd *cobra.Command) error {
 	if cmd.Name() == "check" || !slices.ContainsFunc(check.DefaultNames(), func(name string) bool { return cmd.Flags().Lookup(name) != nil }) {
 		return nil
 	}
-	list, err := sys.readConfigs(sys.configFiles())
+	list, err := sys.readConfigs(configFiles())
 	if err != nil {
 		return err
 	}
@@ -111,22 +109,24 @@ the models that these files add to the table, and the files.
     window: 200k
     prices: prices.json   # relative to the configuration
     color: never
+    timezone: local       # UTC, or a name such as Europe/Berlin
+    pager: true           # on a terminal
 
 Flags come before the files. check uses its own file alone.`,
 	}, func() error { return runConfig(sys) })
 }
 
 func runConfig(sys *system) error {
-	files := sys.configFiles()
+	files := configFiles()
 	list, err := sys.readConfigs(files)
 	if err != nil {
 		return err
 	}
 	row := func(name, value, from string) {
-		fmt.Fprintf(sys.out, "%-7s %-15s %s\n", name, report.Clean(value), report.Clean(from))
+		fmt.Fprintf(sys.out, "%-9s %-15s %s\n", name, report.Clean(value), report.Clean(from))
 	}
 	found := defaults(list)
-	for i, value := range []string{preset.Recorded, "auto", "built in", "auto"} {
+	for i, value := range []string{preset.Recorded, "auto", "built in", "auto", "UTC", "false"} {
 		d, from := check.ChangedSetting{Key: check.DefaultNames()[i], Value: value}, "default of ctxkit"
 		if at := slices.IndexFunc(found, func(o check.ChangedSetting) bool { return o.Key == d.Key }); at >= 0 {
 			d, from = found[at], found[at].String()

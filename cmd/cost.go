@@ -25,9 +25,10 @@ The bill of the recorded session, by the reported usage, stands next to it;
 the steps from one to the other add up.`,
 		Example: `  ctxkit cost session.jsonl --policy claude-code
   ctxkit cost ~/.claude/projects --policy opencode --format csv -o cost.csv
+  ctxkit cost ~/.claude/projects --policy opencode --by month
   ctxkit cost session.jsonl --policy none --set cache.breakpoints=none
   ctxkit cost session.jsonl --policy recorded --prices mine.json`,
-	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.PageFormats, report.CostTables...).worded()), o.by(replay.CacheOwn))...)
+	}, func() error { return runCost(sys, o) }, append(o.shared(sys, o.with(report.PageFormats, report.CostTables...).worded()), o.by(replay.CacheOwn), own(&o.outputOptions, "by"))...)
 }
 
 func runCost(sys *system, o *replayOptions) error {
@@ -43,7 +44,7 @@ func (r *replays) price(c agentConversation, pol *policy.Policy, warn func(...se
 	}
 	warn(tl.Warnings...)
 	bridge, err := c.rec.Bridge(tl, pol, opt)
-	return report.CostOf(tl, bridge), err
+	return report.CostOf(tl, bridge, r.o.report(r.sys)), err
 }
 
 func newPrices(sys *system) *cobra.Command {

@@ -19,7 +19,22 @@ func TestDoublingOfMany(t *testing.T) {
 	t.Setenv("CTXKIT_CACHE", "off")
 	d := &doubling{dir: t.TempDir(), made: map[string]bool{}, leastCPU: 150 * time.Millisecond}
 	d.mostGrowth, d.mostBytes = 2.8, 2.8 // 4 is quadratic; times scatter, and slices grow in steps
+	unreported := func(g *grower, n int) {
+		for i := range n / 2 {
+			g.line(`"type":"assistant","message":{"id":"m%d","role":"assistant","model":"claude-opus-4-5-20251101","content":[%s]}`, i, use(i))
+			g.result(i, "content")
+		}
+	}
 	forms := map[string]growth{
+		"unreported": {"unreported", func(g *grower, n int) { // no response has a usage
+			g.user("go")
+			unreported(g, n)
+		}},
+		"once": {"once", func(g *grower, n int) { // the first one has
+			g.user("go")
+			g.assistant("m", text("I go."))
+			unreported(g, n)
+		}},
 		"automatic": {"automatic", func(g *grower, n int) { // each model has its own automatic cache
 			for i := range n / 3 {
 				g.user("next")
@@ -38,6 +53,8 @@ func TestDoublingOfMany(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(`
 10000 models     replay -p none -f ndjson
 20000 models     compare -p none -p opencode --cache equal -f json
+40000 unreported replay -p none -f ndjson
+40000 once       replay -p none -f ndjson
 10000 automatic  replay -p swe-agent -f ndjson
 10000 turn       replay -p goose -f ndjson
 10000 requests   replay -p goose -f ndjson

@@ -59,7 +59,7 @@ written but the page, to the file that you name.`,
 		Example: `  ctxkit explore
   ctxkit explore last
   ctxkit explore ~/.claude/projects --policy opencode`,
-	}, func() error { return runExplore(sys, o, prices) }, flag(o.first), prices)
+	}, func() error { return runExplore(sys, o, prices) }, flag(o.first), own(&o.outputOptions, "timezone"), prices)
 	explainColumns(cmd, report.ExploreTables)
 	return cmd
 }
@@ -135,7 +135,7 @@ func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *expl
 			names = append(names, n)
 		}
 	}
-	out := &outputOptions{Format: string(report.FormatTable), Color: "auto", now: now}
+	out := &outputOptions{Format: string(report.FormatTable), Color: "auto", Zone: o.Zone, now: now}
 	return e, &explore.Backend{
 		Context:  context.Background(),
 		Sessions: e.sessions, Figures: e.figures, Open: e.open, Page: e.page,

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -77,11 +78,7 @@ func (f *files) readsSession(what, path string) {
 
 // readsStream registers standard input.
 func (f *files) readsStream(in any) {
-	file, ok := in.(*os.File)
-	if !ok {
-		return
-	}
-	if st, err := file.Stat(); err == nil && st.Mode().IsRegular() {
+	if st := regular(in); st != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.streams = append(f.streams, st)
@@ -90,15 +87,21 @@ func (f *files) readsStream(in any) {
 
 // writesStream registers standard output or standard error.
 func (f *files) writesStream(out any) {
-	file, ok := out.(*os.File)
-	if !ok {
-		return
-	}
-	if st, err := file.Stat(); err == nil && st.Mode().IsRegular() {
+	if st := regular(out); st != nil {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.written = append(f.written, &writtenPath{info: st})
 	}
+}
+
+// regular is what is known of a stream that is a regular file; nil: it is none.
+func regular(stream any) os.FileInfo {
+	if file, ok := stream.(*os.File); ok {
+		if st, err := file.Stat(); err == nil && st.Mode().IsRegular() {
+			return st
+		}
+	}
+	return nil
 }
 
 // lists registers a folder whose sessions are inputs.
@@ -177,7 +180,7 @@ func (f *files) why(path string, own *writtenPath) string {
 			return "is " + roleInput + " as well"
 		}
 		for _, r := range f.read {
-			for _, file := range partsOf(r) {
+			for _, file := range partsOf(r, path) {
 				if other, err := os.Stat(file); err == nil && os.SameFile(st, other) {
 					return "is " + r.what + " as well"
 				}
@@ -213,12 +216,20 @@ func (f *files) why(path string, own *writtenPath) string {
 	return ""
 }
 
-// partsOf lists the files that are read with one: it alone, or all that hold a session.
-func partsOf(r readPath) []string {
+// partsOf lists the files that are read with one, of those that an output at path may replace: it alone, or all that hold a session,
+// the subagents' transcripts that older clients wrote next to it among them.
+func partsOf(r readPath, path string) []string {
 	if r.what != roleInput && r.what != roleSession {
 		return []string{r.path}
 	}
-	return session.FilesOf(r.path)
+	list := session.FilesOf(r.path)
+	if strings.HasPrefix(filepath.Base(path), "agent-") {
+		agents, _, _ := session.Subagents(r.path) // reading it says what is wrong
+		for _, a := range agents {
+			list = append(list, a.Path)
+		}
+	}
+	return list
 }
 
 // holds reports whether a file is in the folder by another name.

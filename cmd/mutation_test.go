@@ -19,13 +19,14 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ncruces/go-sqlite3"
 
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
 // TestMutation runs commands on changed inputs, each at one job and at four: sessions of every agent, as a file, in a
-// project folder, compressed or in OpenCode's storage folder; policies, prices, checks and their baselines. No run
+// project folder, compressed, in a database or in OpenCode's storage folder; policies, prices, checks and their baselines. No run
 // panics, takes long, ends with another exit code than 0, 1 and 2, loses a line, says nothing where it could not do its
 // work, or prints other bytes the second time.
 //
@@ -74,6 +75,7 @@ type mutation struct {
 	sessions map[string][][]byte // by agent
 	agents   []string
 	folders  []string
+	stores   []databaseFiles
 	policies [][]byte
 	prices   []byte
 	config   []byte
@@ -116,11 +118,13 @@ func newMutation(t *testing.T) *mutation {
 		}
 		m.sessions["claude-code"] = append(m.sessions["claude-code"], text.Bytes())
 	}
-	for _, reader := range []string{"codex", "copilot", "gemini", "opencode", "pi"} {
+	m.agents = []string{"cline", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen", "tables"}
+	for _, reader := range m.agents {
 		add(reader, glob("../jsonl/"+reader+"/testdata/*.json*")...)
 	}
-	m.agents = []string{"claude-code", "claude-code", "codex", "copilot", "gemini", "opencode", "pi"}
-	m.folders = []string{"../testdata/sessions/subagent", "../testdata/sessions/offload", ""}
+	m.agents = append(m.agents, "claude-code", "claude-code")
+	m.folders = []string{"../testdata/sessions/subagent", "../testdata/sessions/offload", "../jsonl/cline/testdata/cli", "../jsonl/cline/testdata/task", "../jsonl/kimi/testdata/share/sessions", ""}
+	m.stores = databases(t)
 	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard)
 	root := newRoot(sys)
 	for _, name := range preset.Names(sys.stages) {
@@ -173,7 +177,7 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 	}
 	var kind string
 	switch n := d.IntN(100); {
-	case n < 70:
+	case n < 60:
 		agent := m.agents[d.IntN(len(m.agents))]
 		kind = agent
 		texts := m.sessions[agent]
@@ -184,6 +188,20 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 			kind += " compressed"
 		}
 		m.args = m.sessionLine(d, write(name, text), false)
+	case n < 72:
+		store := m.stores[d.IntN(len(m.stores))]
+		kind = "database " + store.ids[0][:1]
+		path := write("s.db", store.text)
+		if store.log != nil {
+			kind += " with a log"
+			write("s.db-wal", store.log)
+		}
+		mutateDatabase(t, d, path)
+		if folder := d.IntN(4) == 0; folder {
+			m.args = m.sessionLine(d, path, true)
+		} else {
+			m.args = m.sessionLine(d, path+"#"+pickWord(d, store.ids...), false)
+		}
 	case n < 82:
 		kind = "folder"
 		m.folder(t, d, dir)
@@ -417,6 +435,109 @@ func storage(t *testing.T, dir string) {
 }
 
 func pickWord(d *rand.Rand, words ...string) string { return words[d.IntN(len(words))] }
+
+// databaseFiles are the file of a database, its write-ahead log if it has one, and ids of sessions in it.
+type databaseFiles struct {
+	text, log []byte
+	ids       []string
+}
+
+// databases are one of OpenCode, and one of each client of jsonl/tables, with what was written in the file and in the log.
+func databases(t *testing.T) (list []databaseFiles) {
+	t.Helper()
+	read := func(path string) []byte {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	list = []databaseFiles{{text: read("../jsonl/opencode/testdata/opencode.db"), ids: []string{"ses_2a0001ffe001AbCdEfGhIjKlMn", "ses_2a0002"}}}
+	for _, words := range []string{"goose 20261120_1 20261120_2", "crush c-1 c-2"} {
+		client, ids := strings.Fields(words)[0], strings.Fields(words)[1:]
+		path := filepath.Join(t.TempDir(), "s.db")
+		conn, err := sqlite3.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Exec("PRAGMA journal_mode=wal;" + string(read("../jsonl/tables/testdata/"+client+".sql"))); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, databaseFiles{read(path), read(path + "-wal"), ids})
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, databaseFiles{text: read(path), ids: ids})
+	}
+	return list
+}
+
+// mutateDatabase changes bytes of a database or its log, or values in rows.
+func mutateDatabase(t *testing.T, d *rand.Rand, path string) {
+	t.Helper()
+	if d.IntN(3) == 0 {
+		if _, err := os.Stat(path + "-wal"); err == nil && d.IntN(2) == 0 {
+			path += "-wal"
+		}
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, mutateText(d, text), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	conn, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil { // what is in the log stays there
+		t.Fatal(err)
+	}
+	texts := func(query string) (list []string) {
+		stmt, _, err := conn.Prepare(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stmt.Close()
+		for stmt.Step() {
+			list = append(list, stmt.ColumnText(0))
+		}
+		return list
+	}
+	for range 1 + d.IntN(3) {
+		table := pickWord(d, texts("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1")...)
+		column := pickWord(d, texts("SELECT name FROM pragma_table_info('"+table+"') ORDER BY 1")...)
+		rows := texts("SELECT rowid FROM \"" + table + "\"")
+		if len(rows) == 0 {
+			continue
+		}
+		row := " FROM \"" + table + "\" WHERE rowid = " + pickWord(d, rows...)
+		value := "?"
+		switch d.IntN(8) {
+		case 0:
+			value = pickWord(d, "NULL", "-1", "1e300", "9223372036854775807", "x'00ff'", "zeroblob(3000)", "''")
+		case 1:
+			value = "(SELECT \"" + column + "\" FROM \"" + table + "\" WHERE rowid = " + pickWord(d, rows...) + ")"
+		case 2:
+			_ = conn.Exec("DELETE" + row) // a constraint may forbid it
+			continue
+		}
+		stmt, _, err := conn.Prepare("UPDATE OR REPLACE \"" + table + "\" SET \"" + column + "\" = " + value + strings.TrimPrefix(row, " FROM \""+table+"\""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value == "?" {
+			if err := stmt.BindText(1, string(mutateSession(d, []byte(strings.Join(texts("SELECT \""+column+"\""+row), ""))))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = stmt.Exec() // as above
+		_ = stmt.Close()
+	}
+}
 
 // compressed is a text in a compressed form, mostly a broken one.
 func compressed(d *rand.Rand, text []byte) []byte {

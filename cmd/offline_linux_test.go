@@ -82,7 +82,7 @@ func offlineLines() map[string][]offlineLine {
 		},
 		"resume":     {{args: "resume"}},
 		"sessions":   {{args: "sessions"}, {args: "sessions --no-cache"}, {args: "sessions sessions --sort cost -f csv -o out/s.csv", told: "out"}},
-		"stats":      {{args: "stats " + big}},
+		"stats":      {{args: "stats " + big}, {args: "stats " + big + " --pager"}},
 		"statusline": {{args: "statusline", in: `{"transcript_path": "sessions/big.jsonl", "version": "2.1.139", "context_window": {"context_window_size": 200000, "current_usage": {"input_tokens": 142310}}}`}},
 		"sweep":      {{args: "sweep " + big + " -p opencode --vary opencode_prune.protect=20000,40000"}},
 		"synth":      {{args: "synth --requests 3"}, {args: "synth --requests 3 --dir out/p", told: "out"}, {args: "synth --requests 3 -o out/y.jsonl", told: "out"}},

@@ -1,12 +1,15 @@
 package cmd
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // Windows has no time zones of its own
 
 	"github.com/spf13/cobra"
 
@@ -144,11 +147,14 @@ func (o *cacheOptions) check() error { return oneOf("--cache", o.Cache, cacheMod
 // outputOptions say how and where results are written.
 type outputOptions struct {
 	Format string
-	File   string `flag:"output,o" usage:"write to <FILE>"`
-	Color  string `flag:"color" usage:"colours in tables: auto, always or never (<WHEN>)" default:"auto" values:"auto,always,never"`
-	Quiet  bool   `flag:"quiet,q" usage:"no warnings and no progress on standard error"`
-	All    bool   `flag:"all" usage:"show every row of tables"`
-	NoText bool   `flag:"no-text" usage:"html, svg: leave out every word of the transcript, to pass the file on"`
+	File   string   `flag:"output,o" usage:"write to <FILE>"`
+	Color  string   `flag:"color" usage:"colours in tables: auto, always or never (<WHEN>)" default:"auto" values:"auto,always,never"`
+	Zone   zoneFlag `flag:"timezone" usage:"time zone of the times in tables and pages: UTC, local, or a name such as Europe/Berlin (<ZONE>)" values:"UTC,local"`
+	Pager  bool     `flag:"pager" usage:"on a terminal, show the result with $PAGER, or less"`
+	By     string   `flag:"by" usage:"sums by <PERIOD>, in the time zone: day, week or month" values:"day,week,month"`
+	Quiet  bool     `flag:"quiet,q" usage:"no warnings and no progress on standard error"`
+	All    bool     `flag:"all" usage:"show every row of tables"`
+	NoText bool     `flag:"no-text" usage:"html, svg: leave out every word of the transcript, to pass the file on"`
 
 	Verbose bool `flag:"verbose" usage:"every warning, not only how many of each kind; of several sessions each by itself"` // of several results the page of each
 
@@ -182,7 +188,7 @@ func (o *outputOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&o.Format, "format", "f", o.formats[0], "output `FORMAT`: "+strings.Join(o.formats, ", "))
 	complete(cmd, "format", o.formats)
-	declare(cmd, o, "output", "color", "quiet", "verbose")
+	declare(cmd, o, "output", "color", "timezone", "pager", "quiet", "verbose")
 	f.Lookup("output").Usage += ", which is replaced once the output is complete"
 	if slices.Contains(o.formats, string(report.FormatHTML)) && !o.words {
 		declare(cmd, o, "no-text")
@@ -204,6 +210,11 @@ func (o *outputOptions) check() error {
 	}
 	if o.NoText && o.Format != string(report.FormatHTML) && o.Format != string(report.FormatSVG) {
 		return fmt.Errorf("flag --no-text: it is for pages and pictures: add --format html or svg, or use `ctxkit anonymize`")
+	}
+	if o.By != "" {
+		if err := oneOf("--by", o.By, asNames(report.Periods)); err != nil {
+			return err
+		}
 	}
 	return oneOf("--color", o.Color, colorModes)
 }
@@ -242,7 +253,7 @@ var colorModes = []string{"auto", "always", "never"}
 
 // report is the layout of the report.
 func (o *outputOptions) report(sys *system) report.Layout {
-	return report.Layout{Format: report.Format(o.Format), All: o.All, NoText: o.NoText, Verbose: o.Verbose, Color: o.useColor(sys), Width: o.width(sys), Now: o.now, Hints: reportHints()}
+	return report.Layout{Format: report.Format(o.Format), All: o.All, NoText: o.NoText, Verbose: o.Verbose, Color: o.useColor(sys), Width: o.width(sys), Now: o.now, Zone: o.Zone.Location, By: report.Period(o.By), Hints: reportHints()}
 }
 
 // tokenCount is a number of tokens on the command line: 200000, 200k, 1M, or auto, which is 0.
@@ -293,6 +304,26 @@ func (o *overheadFlag) Set(s string) error {
 		return fmt.Errorf("want a number of tokens such as 0, 18800 or 20k, or auto")
 	}
 	*o = overheadFlag{n, true}
+	return nil
+}
+
+// zoneFlag is a time zone on the command line; nil: UTC.
+type zoneFlag struct{ *time.Location }
+
+// String is the flag's value.
+func (z *zoneFlag) String() string { return cmp.Or(z.Location, time.UTC).String() }
+
+// Type names the kind of value in help texts.
+func (z *zoneFlag) Type() string { return "zone" }
+
+// Set reads the flag's value.
+func (z *zoneFlag) Set(s string) (err error) {
+	if s == "local" {
+		s = time.Local.String()
+	}
+	if z.Location, err = time.LoadLocation(s); err != nil || s == "" {
+		return errors.New("want UTC, local, or a name such as Europe/Berlin")
+	}
 	return nil
 }
 

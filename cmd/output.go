@@ -20,7 +20,7 @@ import (
 type output struct {
 	io.Writer
 	atomic *atomicFile
-	end    func() error // of a device or a pipe named with -o
+	end    func() error // of a device or a pipe named with -o, and of a pager
 	said   io.Writer    // gets the name of the file once it is there; nil: no one is watching
 }
 
@@ -30,6 +30,9 @@ func (o *outputOptions) create(sys *system) (*output, error) {
 		return nil, errors.New("flag --format: a page is not for a terminal: add -o page.html")
 	}
 	if o.File == "" || o.File == "-" {
+		if o.Pager && sys.terminal {
+			return sys.pager(), nil
+		}
 		return &output{Writer: sys.out}, nil
 	}
 	path := o.File
@@ -79,39 +82,38 @@ func show[T any](sys *system, o *outputOptions, print func(w io.Writer, of T, op
 
 // close ends the output. A file is renamed where there is a result, if only of some inputs or with a failed check,
 // and removed otherwise.
-func (o *output) close(err error) error {
-	switch {
-	case o.atomic != nil && !done(err):
-		o.atomic.discard()
-	case o.atomic != nil:
-		if err := o.atomic.commit(); err != nil {
-			return err
+func (o *output) close(err error) error { return closeAll([]*output{o}, err) }
+
+// closeAll ends outputs that belong together: see close. Their files are renamed once all are complete.
+func closeAll(outs []*output, err error) error {
+	var files []*atomicFile
+	for _, o := range outs {
+		if o.end != nil {
+			err = errors.Join(err, o.end())
 		}
+		if o.atomic != nil {
+			files = append(files, o.atomic)
+		}
+	}
+	if len(files) == 0 {
+		return err
+	}
+	if !done(err) {
+		for _, f := range files {
+			f.discard()
+		}
+		return err
+	}
+	if err := commit(files...); err != nil {
+		return err
+	}
+	for _, o := range outs {
 		if o.said != nil {
 			beside := ""
 			if f := o.atomic.folder; f != nil {
 				beside = ", and the files next to it in " + f.path
 			}
 			(&messages{w: o.said}).print(o.atomic.place.path + " is written" + beside)
-		}
-	case o.end != nil:
-		return errors.Join(err, o.end())
-	}
-	return err
-}
-
-// closeAll ends outputs that belong together: see close. None of their files is renamed before all are complete.
-func closeAll(outs []*output, err error) error {
-	for _, o := range outs {
-		if o.atomic != nil && done(err) {
-			if e := o.atomic.complete(); e != nil {
-				err = e
-			}
-		}
-	}
-	for i := len(outs) - 1; i >= 0; i-- {
-		if e := outs[i].close(err); !done(e) {
-			err = e
 		}
 	}
 	return err

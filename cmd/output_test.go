@@ -2,7 +2,10 @@ package cmd
 
 import (
 	"bytes"
+	"io"
+	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -50,5 +53,43 @@ func TestBrokenLines(t *testing.T) {
 		if got := strings.Join(brokenLines(text, n), "\n"); got != want {
 			t.Errorf("%d columns:\n%s\nwant\n%s", n, got, want)
 		}
+	}
+}
+
+// TestPager holds that only --pager starts a pager, only on a terminal and without -o, and that the output is printed
+// where there is none.
+func TestPager(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out.csv")
+	pager := filepath.Join(t.TempDir(), "pager")
+	if err := os.WriteFile(pager, []byte("#!/bin/sh\necho \"paged $1\"\n"), 0o755); err != nil || runtime.GOOS == "windows" {
+		t.Skip(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		terminal bool
+		pager    string
+		args     []string
+		want     string
+	}{
+		{"on a terminal", true, pager + " page", []string{"--pager"}, "paged page\n"},
+		{"not asked for", true, pager, nil, "write   write"},
+		{"turned off", true, pager, []string{"--pager=false"}, "write   write"},
+		{"no terminal", false, pager, []string{"--pager"}, "write   write"},
+		{"to a file", true, pager, []string{"--pager", "-o", file}, ""},
+		{"not installed", true, pager + "-missing", []string{"--pager"}, "write   write"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			sys := newSystem(strings.NewReader(""), &out, io.Discard)
+			sys.terminal = tt.terminal
+			sys.env = func(name string) string { return map[string]string{"PAGER": tt.pager}[name] }
+			if err := execute(sys, append([]string{"prices"}, tt.args...)); err != nil {
+				t.Fatal(err)
+			}
+			sys.out.flush()
+			if got := out.String(); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+				t.Errorf("printed %q, want %q", got, tt.want)
+			}
+		})
 	}
 }

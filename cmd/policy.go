@@ -134,6 +134,7 @@ func comments(sys *system, name string, p *policy.Policy) string {
 	add("version", p.Newer)
 	add("truth", report.TruthText(p.Truth, p.Score))
 	add("score", report.ScoreText(p.Score))
+	add("differs from the client", p.Differs)
 	for _, s := range p.Stages {
 		text := string(s.Definition.Truth)
 		if differs := s.Definition.Differs; differs != "" {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -120,9 +119,8 @@ type process struct {
 	lines   chan answer
 	closing chan struct{} // closed by Close: its later output is ignored
 	readers sync.WaitGroup
-	ended   chan struct{} // closed once the process has ended; state is then known
+	ended   chan struct{} // closed once the process has ended
 	wait    sync.Once
-	state   error
 	failed  error // of an earlier Ask
 }
 
@@ -146,21 +144,16 @@ var errTooLong = fmt.Errorf("its answer is longer than %d MiB", longestAnswer>>2
 func (r *process) read(out io.Reader) {
 	defer r.readers.Done()
 	lines := bufio.NewReaderSize(out, 64<<10)
-	hand := func(a answer) bool {
-		select {
-		case r.lines <- a:
-			return a.err == nil
-		case <-r.closing:
-			return false
-		}
-	}
-	for {
+	for going := true; going; {
 		line, err := readLine(lines, longestAnswer)
 		if len(line) > 0 && errors.Is(err, io.EOF) {
 			err = nil // the last line without its end
 		}
-		if !hand(answer{line, err}) {
-			break
+		select {
+		case r.lines <- answer{line, err}:
+			going = err == nil
+		case <-r.closing:
+			going = false
 		}
 	}
 	_, _ = io.Copy(io.Discard, out) // until it ends
@@ -275,7 +268,7 @@ func (r *process) died(err error) error {
 	r.finish()
 	select {
 	case <-r.ended:
-		return fmt.Errorf("it ended without an answer (%s)", cmp.Or(exitText(r.state), "exit status 0"))
+		return fmt.Errorf("it ended without an answer (%s)", r.cmd.ProcessState)
 	case <-late:
 		return errors.New("it closed its standard output without an answer")
 	}
@@ -297,18 +290,11 @@ func (r *process) drained(late <-chan time.Time) bool {
 	}
 }
 
-func exitText(err error) string {
-	if err == nil {
-		return ""
-	}
-	return err.Error()
-}
-
 // finish waits, on a goroutine, for the process to end.
 func (r *process) finish() {
 	r.wait.Do(func() {
 		go func() {
-			r.state = r.cmd.Wait()
+			_ = r.cmd.Wait() // its state says how it ended
 			close(r.ended)
 		}()
 	})

@@ -72,7 +72,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 		"thresholds":  {{}, {"--policy", "none"}, {"--policy", "opencode-1.18", "--model", "claude-opus-4-6"}, {"--policy", "claude-code-2.1.19", "--window", "1M", "--set", "window.pct_override=50"}, {"--policy", "gemini-cli"}},
 		"validate":    {{sessions, "--agent", "all"}, {big, "-p", "claude-code@2.1.30"}},
 		"view":        {{big, "--as", "transcript"}},
-		"why":         {{big}, {onRecord}, {sessions, "--agent", "all"}, {sessions, "-p", "three-layer"}, {hostileFile, "-p", "gemini-cli", "--window", "20k"}, {empty}},
+		"why":         {{big}, {onRecord}, {sessions, "--agent", "all"}, {sessions, "-p", "three-layer"}, {hostileFile, "-p", "gemini-cli", "--window", "20k"}, {compaction, "-p", "gemini-cli", "--window", "20k"}, {empty}},
 	}
 }
 

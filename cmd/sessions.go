@@ -45,7 +45,7 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 	}
 	var err error
 	if o.now, err = sys.date(); err == nil {
-		err = o.times(o.now)
+		err = o.times(o.now, o.Zone.Location)
 	}
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (o *sessionsOptions) list(sys *system, most int, find func(msgs *messages, 
 		return nil, err
 	}
 	l.shown = len(list)
-	if f := report.Format(o.Format); !o.All && (f == report.FormatTable || f == report.FormatMarkdown) {
+	if f := report.Format(o.Format); !o.All && o.By == "" && (f == report.FormatTable || f == report.FormatMarkdown) {
 		l.shown = most // what is not shown need not be read
 	}
 	for _, i := range list[:min(l.shown, len(list))] {
@@ -93,9 +93,10 @@ Default: $CLAUDE_CONFIG_DIR/projects (a comma-separated list), else
 ~/.claude/projects, and the folders of other agents that are there; --source
 lists the sessions of one agent.`,
 		Example: `  ctxkit sessions --since 7d --sort cost --limit 10
+  ctxkit sessions --by month --timezone local
   ctxkit sessions --project harbor --grep 'pricing|invoice'
   ctxkit sessions --model opus --since 2026-01-01 --until 2026-01-31 -f json`,
-	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), own(&o.inputOptions, "jobs"), newPriceOptions(sys), &o.sessionFilter)
+	}, func() error { return runSessions(sys, o) }, o.listing(report.ListFormats, report.SessionTables...), own(&o.inputOptions, "jobs"), own(&o.outputOptions, "by"), newPriceOptions(sys), &o.sessionFilter)
 }
 
 func runSessions(sys *system, o *sessionsOptions) error {

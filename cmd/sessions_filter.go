@@ -22,7 +22,7 @@ type sessionFilter struct {
 	Source  string // the client that recorded; "": any
 	Project string `flag:"project" usage:"only sessions whose project's folder contains <TEXT>, in any case"`
 	Since   string `flag:"since" usage:"only sessions used at <TIME> or later: 2026-01-31, 2026-01-31T12:00:00Z, or how long ago: 90min, 12h, 7d, 2w" values:"1h,24h,7d,30d"`
-	Until   string `flag:"until" usage:"only sessions used last at <TIME> or earlier; of a date the whole day (UTC)" values:"1h,24h,7d,30d"`
+	Until   string `flag:"until" usage:"only sessions used last at <TIME> or earlier; of a date the whole day, in the time zone" values:"1h,24h,7d,30d"`
 	Model   string `flag:"model" usage:"only sessions with a request to a model whose name contains <TEXT>, in any case"`
 	Grep    string `flag:"grep" usage:"only sessions whose title, first prompt, id or folder matches a regular expression (<PATTERN>), in any case"`
 	Sort    string // a sortKey
@@ -115,10 +115,10 @@ func (o *sessionFilter) check() (err error) {
 	return oneOf("--sort", o.Sort, sortNames())
 }
 
-// times reads the flags of time.
-func (o *sessionFilter) times(now time.Time) (err error) {
-	if o.since, err = moment("--since", o.Since, now, 0); err == nil {
-		o.until, err = moment("--until", o.Until, now, 24*time.Hour-1)
+// times reads the flags of time. Dates are days in a zone.
+func (o *sessionFilter) times(now time.Time, zone *time.Location) (err error) {
+	if o.since, err = moment("--since", o.Since, now, zone, false); err == nil {
+		o.until, err = moment("--until", o.Until, now, zone, true)
 	}
 	return err
 }
@@ -126,9 +126,9 @@ func (o *sessionFilter) times(now time.Time) (err error) {
 // agoForm is how long ago a time is.
 var agoForm = pattern.New(`^(\d{1,6})(min|h|d|w)$`)
 
-// moment reads a time: a date, whose day is counted up to day; a time in RFC 3339; or how long before now it is. "" is
-// the zero time.
-func moment(flag, text string, now time.Time, day time.Duration) (time.Time, error) {
+// moment reads a time: a date in a zone, nil is UTC: the end of its day or the beginning; a time in RFC 3339; or how long
+// before now it is. "" is the zero time.
+func moment(flag, text string, now time.Time, zone *time.Location, end bool) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -145,8 +145,11 @@ func moment(flag, text string, now time.Time, day time.Duration) (time.Time, err
 			return now.AddDate(0, 0, -7*n), nil
 		}
 	}
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t.Add(day), nil
+	if t, err := time.ParseInLocation(time.DateOnly, text, cmp.Or(zone, time.UTC)); err == nil {
+		if end {
+			t = t.AddDate(0, 0, 1).Add(-1)
+		}
+		return t, nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {

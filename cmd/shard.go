@@ -70,8 +70,7 @@ func (s shard) has(name string) bool {
 // sharedNames are the paths of inputs below the folder that all of them are in, with slashes: the same on every machine.
 func sharedNames(paths []string) []string {
 	names := make([]string, len(paths))
-	var common []string // elements of the folder's path
-	first := true
+	var common []string // elements of the folder's path; nil: of none yet
 	for i, path := range paths {
 		if names[i] = path; path == "-" {
 			continue
@@ -82,8 +81,8 @@ func sharedNames(paths []string) []string {
 		names[i] = filepath.ToSlash(names[i])
 		folder := strings.Split(names[i], "/")
 		folder = folder[:len(folder)-1]
-		if first {
-			common, first = folder, false
+		if common == nil {
+			common = folder
 		}
 		n := 0
 		for n < min(len(common), len(folder)) && common[n] == folder[n] {

@@ -89,22 +89,19 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 	if u := client.Context.Usage; u != nil {
 		s.Usage = jsonl.Usage{Input: u.Input, CacheWrite: u.CacheWrite, CacheRead: u.CacheRead, Output: u.Output}
 	}
+	if s.Now, err = sys.date(); err != nil {
+		return s, err
+	}
 	if c := client.Cache; c != nil {
 		s.Misses = c.Misses
 		if c.Expires > 0 {
 			s.Expires = time.Unix(c.Expires, 0)
-		}
-		if s.Now, err = sys.date(); err != nil {
-			return s, err
 		}
 	} else if last := lastResponse(client.Transcript); last != nil {
 		client.Model.ID = cmp.Or(client.Model.ID, last.model)
 		client.Version = cmp.Or(client.Version, last.version)
 		if s.Usage == (jsonl.Usage{}) {
 			s.Usage = last.usage
-		}
-		if s.Now, err = sys.date(); err != nil {
-			return s, err
 		}
 		s.Expires = last.expires()
 	}

@@ -87,7 +87,7 @@ func runSynth(sys *system, o *synthOptions) error {
 		return err
 	}
 	f.place.path = filepath.Join(o.Folder, stats.SessionID+".jsonl")
-	if err := f.commit(); err != nil {
+	if err := commit(f); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(sys.out, "%s: %d lines, %d bytes, %d requests, %d compactions, peak %d tokens\n",

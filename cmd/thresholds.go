@@ -107,8 +107,8 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	c.Window = t.Window
 	limits := pol.Limits(c)
 	t.Used, t.Limits, t.Notes = int(o.Used), report.NewLimits(limits.List, int(o.Used)), limits.Notes
-	if pol.Newer != "" { // here it is all of Chosen, and every format has notes
-		t.Chosen, t.Notes = "", append(t.Notes, pol.Newer)
+	if pol.Newer != "" { // every format has notes
+		t.Chosen, t.Notes = strings.TrimSuffix(strings.TrimSuffix(pol.Chosen, pol.Newer), "; "), append(t.Notes, pol.Newer)
 	}
 	switch {
 	case pol.Recorded:

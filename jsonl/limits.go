@@ -40,7 +40,7 @@ func LimitNames() []InputLimit {
 		{"ratio", false, 200, "how many times its size a compressed file becomes, from 16 MiB on", func(l *InputLimits) *int64 { return &l.Ratio }},
 		{"offload", true, 64 << 20, "the file of one offloaded tool result", func(l *InputLimits) *int64 { return &l.Offload }},
 		{"offloads", true, 256 << 20, "all of those of a conversation", func(l *InputLimits) *int64 { return &l.Offloads }},
-		{"entries", false, 4_000_000, "JSON objects of a file, with the content blocks in them", func(l *InputLimits) *int64 { return &l.Entries }},
+		{"entries", false, 2_000_000, "JSON objects of a file, with the content blocks in them", func(l *InputLimits) *int64 { return &l.Entries }},
 		{"edits", false, 1_000_000, "what the client, or a policy, changes of a conversation: blocks and messages cleared, removed or put back", func(l *InputLimits) *int64 { return &l.Edits }},
 		{"findings", false, 10_000, "warnings and findings of one kind that are kept of a file; all are counted", func(l *InputLimits) *int64 { return &l.Findings }},
 	}
@@ -122,10 +122,26 @@ func (l *InputLimit) text(n int64) string {
 // over is the error of an input that is longer than it may be.
 func over(name string, most int64) error { return &LimitError{name, most} }
 
-// ReadDocument reads a document. Its error is a *LimitError where it is longer than the limit of documents; what was
-// read before is returned with it, as with any other.
+// ReadDocument reads a document. Its error is a *LimitError where it is longer than the limit of documents; what was read
+// before is returned with it, as with any other. Nothing is returned of one that has more objects than the limit of entries:
+// each takes far more memory than its text.
 func (l InputLimits) ReadDocument(r io.Reader) ([]byte, error) {
-	return readMost(r, "document", l.Filled().Document)
+	l = l.Filled()
+	text, err := readMost(r, "document", l.Document)
+	quoted, objects := false, int64(0)
+	for i := 0; i < len(text); i++ {
+		switch b := text[i]; {
+		case b == '"':
+			quoted = !quoted
+		case b == '\\':
+			i++
+		case b == '{' && !quoted:
+			if objects++; objects > l.Entries {
+				return nil, over("entries", l.Entries)
+			}
+		}
+	}
+	return text, err
 }
 
 // ReadOffload reads an offloaded tool result as ReadDocument reads a document.

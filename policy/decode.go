@@ -24,6 +24,7 @@ type head struct {
 	Name     string `yaml:"name" form:"line" doc:"the policy's name; without it the file's"`
 	About    string `yaml:"about" form:"lines" doc:"one sentence"`
 	Source   string `yaml:"source" form:"lines" doc:"product and version, and where it is documented"`
+	Differs  string `yaml:"differs" form:"lines" doc:"what the client does otherwise"`
 	Product  string `yaml:"product" form:"line" doc:"whose release it is: its bare name means the release that was current when a session was recorded"`
 	Date     string `yaml:"date" form:"date" doc:"of the commit or release that the source names, YYYY-MM-DD"`
 	Valid    Valid  `yaml:"valid" doc:"when that release was the current one"`
@@ -33,12 +34,12 @@ type head struct {
 }
 
 func (p *Policy) head() *head {
-	return &head{p.Name, p.About, p.Source, p.Product, p.Date, p.Valid, p.Truth, p.Version, p.Recorded}
+	return &head{p.Name, p.About, p.Source, p.Differs, p.Product, p.Date, p.Valid, p.Truth, p.Version, p.Recorded}
 }
 
 // keys are those of a policy file.
 func keys() []string {
-	return []string{"name", "about", "source", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, numbersKey, "stages", "set"}
+	return []string{"name", "about", "source", "differs", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, numbersKey, "stages", "set"}
 }
 
 // Resolve finds what a policy extends: name is a built-in policy's name, or a file's (IsFile), already relative to
@@ -159,7 +160,7 @@ func (d *decoder) head(value map[string]*strict.Node, p *Policy) {
 			d.Value(n, f, f.Name)
 		}
 	}
-	p.Name, p.About, p.Source, p.Product, p.Date = h.Name, h.About, h.Source, h.Product, h.Date
+	p.Name, p.About, p.Source, p.Differs, p.Product, p.Date = h.Name, h.About, h.Source, h.Differs, h.Product, h.Date
 	p.Valid, p.Truth, p.Version, p.Recorded = h.Valid, h.Truth, h.Version, h.Recorded
 }
 

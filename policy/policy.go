@@ -18,6 +18,7 @@ type Policy struct {
 	Name     string
 	About    string // one sentence
 	Source   string // product, version, where it is written down
+	Differs  string // what the client does otherwise, next to what its stages say; "": nothing is known
 	Product  string // whose release it is: the bare name that means it for sessions of its time; "": no product's
 	Version  string // first release it stands for, or the very one that was asked for; texts follow it
 	Date     string // of the commit or release that Source names, YYYY-MM-DD

@@ -12,9 +12,42 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// billedAs says of an amount that was billed what it is: "at least 0.31 USD, 0.09 USD of it by 1 subagent".
+// billedAs says of an amount that was billed what it is: "at least 0.22 USD (the client reports 0.35 USD), 0.09 USD of it by 1 subagent".
 func billedAs(b *bill.Bill, amount string) string {
-	return phraseIf(b.AtLeast(), "at least ") + amount + phraseIf(b.AgentsUSD.Known, ", %v of it by %v", usdText(b.AgentsUSD), either(b.Agents > 0, count(b.Agents, "subagent"), "subagents"))
+	return phraseIf(b.AtLeast(), "at least ") + amount + freeText(b) + clientReports(b) + phraseIf(b.AgentsUSD.Known, ", %v of it by %v", usdText(b.AgentsUSD), either(b.Agents > 0, count(b.Agents, "subagent"), "subagents"))
+}
+
+// freeText names models that cost nothing: " (big-pickle: free of charge)"; "" where there are none.
+func freeText(b *bill.Bill) string {
+	var names []string
+	for i := range b.Models {
+		if m := &b.Models[i]; m.CostUSD.Known && m.CostUSD.Nano == 0 && m.Tokens() > 0 {
+			names = append(names, m.Model)
+		}
+	}
+	free := names != nil || b.CostUSD.Known && b.CostUSD.Nano == 0
+	return phraseIf(free, " (%vfree of charge)", phraseIf(names != nil, "%v: ", strings.Join(names, ", ")))
+}
+
+// clientReports is what the client itself recorded as the cost where that is more than the bill: " (the client reports 0.35 USD)";
+// "" where it is not.
+func clientReports(b *bill.Bill) string {
+	c := b.Client
+	if c == nil {
+		return ""
+	}
+	more := ""
+	if c.More.Known {
+		more = usdText(c.More) + " more"
+		all := price.USD{Nano: c.CostUSD.Nano - c.Unpriced.Nano, Known: true}
+		if c.Calls < b.Calls {
+			more += phrase(" for %v of %v", c.Calls, count(b.Calls, "call"))
+		} else if text := usdText(all); all.Nano > b.CostUSD.Nano && text != usdText(b.CostUSD) {
+			more = text
+		}
+	}
+	reports := joined(" and ", more, phraseIf(c.Unpriced.Known, "%v for what has no price", usdText(c.Unpriced)))
+	return phraseIf(reports != "", " (the client reports %v)", reports)
 }
 
 // ofBilled is a part of a bill: "2.00 USD of the 20.00 USD billed (10.0 %)".
@@ -24,20 +57,20 @@ func ofBilled(u price.USD, b *bill.Bill) string {
 }
 
 // billText says what the recorded session was billed, by how much that may be short, and why; "" where nothing was billed.
-func billText(b *bill.Bill) string {
+func billText(b *bill.Bill, fit *replay.CacheFit) string {
 	if b == nil || b.Calls+b.Without == 0 {
 		return ""
 	}
-	text := "The bill of the recorded session is not known"
+	text := "The bill of the recorded session is not known" + clientReports(b)
 	if b.CostUSD.Known {
 		text = "The recorded session was billed " + billedAs(b, usdText(b.CostUSD))
 	}
-	return text + before(": ", shortText(b)) + "."
+	return text + before(": ", shortText(b, fit)) + "."
 }
 
 // besideText holds a bill next to what the replay under a policy costs, where that is known; "" where nothing was billed.
 func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.CacheFit) string {
-	billed := billText(b)
+	billed := billText(b, fit)
 	if billed == "" {
 		return ""
 	}
@@ -51,12 +84,13 @@ func moneyText(m *compare.Money, hidden bool) string {
 	return joined(" ", besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit), roughText(m.CacheFit))
 }
 
-// nameless is a bill that does not say, where that is hidden, which models have no price: a file may call them anything.
+// nameless is a bill that does not name models, where they are hidden: a file may call them anything.
 func nameless(b *bill.Bill, hidden bool) *bill.Bill {
 	if b == nil || !hidden {
 		return b
 	}
 	without := *b
+	without.Models = nil
 	without.NotPriced = slices.Clone(b.NotPriced)
 	for i := range without.NotPriced {
 		without.NotPriced[i].What = "a model or mode"
@@ -73,14 +107,28 @@ type lack struct {
 	usd      any
 }
 
-// lacks are what makes a bill a lower bound.
-func lacks(b *bill.Bill) []lack {
+// lacks are what makes a bill a lower bound. What calls without usage cost is what the client's own total leaves for them, or by
+// the simulation of the recorded session; nil: there is none.
+func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 	part, of := &b.Partial, " of "+count(b.Calls+b.Without, "response")
+	var sim replay.CacheFit
+	if fit != nil {
+		sim = *fit
+	}
+	size := func(calls, others, simulated int, about price.USD) (string, any) {
+		if c := b.Client; c != nil && c.More.Known && c.Calls >= b.Calls && others == 0 {
+			rest := price.USD{Nano: max(c.More.Nano-part.CostUSD.Nano, 0), Known: true}
+			return phrase(" (%v by the client's total)", usdText(rest)), rest
+		}
+		return phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), either[any](about.Known, pair{number("about " + about.String()), about}, "-")
+	}
+	without, withoutUSD := size(b.Without, b.Unbilled, sim.Unreported, sim.UnreportedUSD)
+	unbilled, unbilledUSD := size(b.Unbilled, b.Without, sim.Compactions, sim.CompactionsUSD)
 	list := []lack{
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
 			part.Calls, part.Tokens, part.CostUSD},
-		{"no usage", thousands(b.Without) + of, "", b.Without, "", "-"},
-		{"no usage in the file", "the summary request of " + count(b.Unbilled, "compaction"), "", b.Unbilled, "", "-"},
+		{"no usage", thousands(b.Without) + of, without, b.Without, "", withoutUSD},
+		{"no usage in the file", "the summary request of " + count(b.Unbilled, "compaction"), unbilled, b.Unbilled, "", unbilledUSD},
 	}
 	for _, u := range b.NotPriced {
 		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-"})
@@ -89,9 +137,9 @@ func lacks(b *bill.Bill) []lack {
 }
 
 // shortText says why a bill is a lower bound, and by how much it may be short.
-func shortText(b *bill.Bill) string {
+func shortText(b *bill.Bill, fit *replay.CacheFit) string {
 	var list []string
-	for _, l := range lacks(b) {
+	for _, l := range lacks(b, fit) {
 		list = append(list, l.what+" for "+l.of+l.size)
 	}
 	return strings.Join(list, "; ")
@@ -119,39 +167,50 @@ func clientText(b *bill.Bill) string {
 	if c == nil {
 		return ""
 	}
-	part := phraseIf(c.Calls < b.Calls, " for %v of %v", c.Calls, count(b.Calls, "call"))
-	gap := c.CostUSD
-	gap.Nano -= c.Billed.Nano
-	if gap.Nano == 0 && len(c.Differences) == 0 {
-		return phrase("The client itself reports %v USD%v, the same.", c.CostUSD, part)
-	}
-	than := phrase("%v USD %v than the lines say", number(exact.Decimal{N: gap.Nano, Places: 9, Known: true}.Abs().Text(4)), either(gap.Nano < 0, "less", "more"))
+	of := phraseIf(c.Calls < b.Calls, " for %v of %v", c.Calls, count(b.Calls, "call")) + phraseIf(c.Unpriced.Known, "%v for what has no price", either(c.Billed.Known, phrase(", %v USD of it", c.Unpriced), ""))
 	var models []string
-	for _, m := range c.Differences {
-		models = append(models, m.Model+" "+gapText(&m.Sum))
+	for i := range c.Differences {
+		models = append(models, gapText(b, &c.Differences[i]))
 	}
-	return phrase("The client itself reports %v USD%v, %v: %v.%v", c.CostUSD, part, either(gap.Nano == 0, "as much as the lines say", than), strings.Join(models, "; "),
+	priced := price.USD{Nano: c.CostUSD.Nano - c.Unpriced.Nano - c.Billed.Nano, Known: c.Billed.Known}
+	than := phrase("%v USD %v than the lines say", number(priced.Decimal().Abs().Text(4)), either(priced.Nano < 0, "less", "more"))
+	return phrase("The client itself reports %v USD%v%v%v.%v", c.CostUSD, of, phraseIf(priced.Known, ", %v", either(models == nil, "the same", than)), before(": ", strings.Join(models, "; ")),
 		phraseIf(c.Guessed, " It had no price for a model, and assumed one."))
 }
 
-// gapText is a difference of the client's count to that of the lines, by token class.
-func gapText(s *bill.Sum) string {
+// gapText is a difference of the client's count of a model to that of the lines, by token class, and what explains it.
+func gapText(b *bill.Bill, m *bill.ModelSum) string {
 	var parts []string
+	more, less := 0, 0
 	add := func(n int, what string) {
 		if n != 0 {
 			parts = append(parts, phraseIf(n > 0, "+")+thousands(n)+" "+what)
 		}
+		more, less = more+max(n, 0), less-min(n, 0)
 	}
-	add(s.Input.Uncached, "uncached input")
-	add(s.Input.Read, "cache read")
-	add(s.Input.Write5m+s.Input.Write1h, "cache write")
-	add(s.Output, "output")
-	add(s.Searches, "searches")
-	usd := phrase("%v%v USD", phraseIf(s.CostUSD.Nano > 0, "+"), s.CostUSD)
-	if len(parts) == 0 {
-		return "for the same tokens " + usd
+	add(m.Input.Uncached, "uncached input")
+	add(m.Input.Read, "cache read")
+	add(m.Input.Write5m+m.Input.Write1h, "cache write")
+	input := more
+	add(m.Output, "output")
+	add(m.Searches, "searches")
+	text := m.Model + before(" ", strings.Join(parts, ", ")) + phrase(" (%v%v USD", phraseIf(m.CostUSD.Nano > 0, "+"), m.CostUSD)
+	listed := slices.ContainsFunc(b.Models, func(x bill.ModelSum) bool { return strings.HasPrefix(price.Normalize(x.Model), m.Model) })
+	switch {
+	case len(parts) == 0:
+		return text + " by other prices for the same tokens)"
+	case less > 0:
+		return text + ": calls that the client does not count)"
+	case input == 0 && b.Partial.Calls > 0:
+		return text + phrase(": the rest of %v)", count(b.Partial.Calls, "output"))
+	case input == 0:
+		return text + ": output that is on no line)"
+	case listed && b.Unbilled > 0:
+		return text + phrase(": with %v)", count(b.Unbilled, "summary request"))
+	case listed && b.Without > 0:
+		return text + phrase(": with %v without usage)", count(b.Without, "response"))
 	}
-	return strings.Join(parts, ", ") + " (" + usd + ")"
+	return text + ": calls that are on no line)"
 }
 
 // fitText says how well the simulated prompt cache fits the sessions; "" where there is nothing to fit to.
@@ -210,15 +269,15 @@ func kindTable(b *bill.Bill) *table {
 }
 
 // shortTable is what a bill may be short of.
-func shortTable(b *bill.Bill) *table {
-	return rowsOf(lacks(b), func(l *lack, r *billShortCells) style {
+func shortTable(b *bill.Bill, fit *replay.CacheFit) *table {
+	return rowsOf(lacks(b, fit), func(l *lack, r *billShortCells) style {
 		*r = billShortCells{l.what + " for " + l.of, l.calls, l.tokens, l.usd}
 		return none
 	})
 }
 
 // billSections are the lines of a bill.
-func billSections(p *page, b *bill.Bill) {
+func billSections(p *page, b *bill.Bill, fit *replay.CacheFit) {
 	if len(b.Models) == 0 && b.Without == 0 {
 		return
 	}
@@ -230,5 +289,5 @@ func billSections(p *page, b *bill.Bill) {
 	if len(b.Kinds) > 1 {
 		p.section("what for", kindTable(b))
 	}
-	p.section("what the bill may be short of", shortTable(b))
+	p.section("what the bill may be short of", shortTable(b, fit))
 }

@@ -21,6 +21,12 @@ type pair struct{ text, csv any }
 // number is a formatted number: tables align it to the right.
 type number string
 
+// clock is a time that tables print by a layout, in the time zone of the page, and CSV in full.
+type clock struct {
+	time.Time
+	layout string
+}
+
 // decimal is a number that tables round to a number of places and CSV does not.
 type decimal struct {
 	x      float64
@@ -42,7 +48,9 @@ func cellText(v any) string {
 	case decimal:
 		return places(v.x, v.places)
 	case time.Time:
-		return timeText(v, "2006-01-02 15:04")
+		return timeText(v, "2006-01-02 15:04", nil)
+	case clock:
+		return timeText(v.Time, v.layout, v.Location())
 	case pair:
 		return cellText(v.text)
 	}
@@ -71,7 +79,9 @@ func cellCSV(v any) string {
 	case decimal:
 		return unrounded(v.x)
 	case time.Time:
-		return timeText(v, time.RFC3339Nano)
+		return timeText(v, time.RFC3339Nano, nil)
+	case clock:
+		return cellCSV(v.Time)
 	case exact.Decimal:
 		return v.String()
 	case price.USD:
@@ -116,9 +126,9 @@ func either[T any](ok bool, a, b T) T {
 	return b
 }
 
-// timeText formats a time in UTC; the zero time is "".
-func timeText(t time.Time, layout string) string {
-	return either(t.IsZero(), "", t.UTC().Format(layout))
+// timeText formats a time in a zone, nil is UTC; the zero time is "".
+func timeText(t time.Time, layout string, zone *time.Location) string {
+	return either(t.IsZero(), "", t.In(cmp.Or(zone, time.UTC)).Format(layout))
 }
 
 func unrounded(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -60,7 +60,7 @@ var (
 		{"against the first policy", slices.Concat(columnsOf[policyCells](), columnsOf[pairCells](), figureColumns(figureTitles), columnsOf[verdictCells]())},
 		{"what makes figures doubtful", slices.Concat(columnsOf[policyCells](), figureColumns(troubleTitles))},
 		headOf[spreadCells]("by session"), headOf[evidenceCells]("what stands behind the policies")}
-	CostTables = []TableHead{headOf[costCells]("cost by session"), headOf[bridgeCells]("from the bill to this cost"),
+	CostTables = []TableHead{headOf[costPeriodCells]("cost by period"), headOf[costCells]("cost by session"), headOf[bridgeCells]("from the bill to this cost"),
 		headOf[partsCells]("what the cost is made of"), headOf[billedCells]("what was billed"), headOf[billKindCells]("what for"), headOf[billShortCells]("what the bill may be short of")}
 	RegretTables = []TableHead{headOf[missCells]("needed later"), headOf[missSumCells]("sessions")}
 	StatsTables  = []TableHead{headOf[contentCells]("what the context holds"), headOf[toolCells]("tools"), headOf[fileCells]("files that Read returned"),
@@ -74,7 +74,7 @@ var (
 	ThresholdTables = []TableHead{headOf[limitCells]("limits")}
 	ValidateTables  = []TableHead{headOf[validateCells]("predicted against recorded")}
 	PriceTables     = []TableHead{headOf[priceCells]("models")}
-	SessionTables   = []TableHead{headOf[sessionCells]("sessions")}
+	SessionTables   = []TableHead{headOf[sessionCells]("sessions"), headOf[periodCells]("sums by period")}
 	ExploreTables   = []TableHead{headOf[sessionCells]("sessions"), headOf[stepCells]("requests"), headOf[blockCells]("blocks"), headOf[foundCells]("what a search found")}
 	PolicyTables    = []TableHead{headOf[catalogueCells]("policies")}
 	FindingTables   = []TableHead{headOf[findingCells]("findings")}
@@ -371,6 +371,23 @@ type foundCells struct {
 	Line    any `col:"line" about:"line of the session's file; none: the policy made the block" drop:"1"`
 	What    any `col:"what" of:"About" about:"what the block is" fit:"cut" min:"12"`
 	Text    any `col:"text" of:"Text" about:"text around the place" fit:"cut" min:"20"`
+}
+type periodCells struct {
+	Period   any `col:"period" csv:"period" about:"day, ISO week or month of the calls, in the time zone; -: calls without a time"`
+	Sessions any `col:"sessions" csv:"sessions" of:"Sessions" about:"sessions with calls in it"`
+	Calls    any `col:"calls" csv:"calls" of:"Calls" about:"billed calls, each once"`
+	Tokens   any `col:"tokens" csv:"tokens" of:"Tokens" about:"their input and output"`
+	USD      any `col:"USD" csv:"cost_usd" about:"what they were billed; >= at least"`
+}
+type costPeriodCells struct {
+	Period   any `col:"period" csv:"period" about:"day, ISO week or month of the requests, in the time zone; -: requests without a time"`
+	Sessions any `col:"sessions" csv:"sessions" of:"Sessions" about:"sessions with requests in it" drop:"1"`
+	Calls    any `col:"calls" csv:"calls" of:"Sum.Calls" about:"requests sent"`
+	Read     any `col:"read" csv:"cache_read" of:"Sum.Input.Read" about:"input tokens read from the prompt cache"`
+	Written  any `col:"written" csv:"cache_write" about:"input tokens written to it"`
+	Uncached any `col:"uncached" csv:"cache_uncached" of:"Sum.Input.Uncached" about:"input tokens neither read nor written" drop:"2"`
+	Output   any `col:"output" csv:"output_tokens" of:"Sum.Output" about:"output tokens" drop:"3"`
+	USD      any `col:"USD" csv:"cost_usd" of:"Sum.CostUSD" about:"simulated cost"`
 }
 type sessionCells struct {
 	Session       any `col:"session" csv:"session" about:"beginning of the id, as long as no other in the list has it"`

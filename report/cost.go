@@ -31,16 +31,18 @@ type SessionCost struct {
 	Refused    int               `json:"refused"`
 	Violations int               `json:"violations"`
 
-	totals replay.Totals
-	held   session.RequestTally
+	periods map[string]bill.Sum // of all requests
+	totals  replay.Totals
+	held    session.RequestTally
 }
 
-// CostOf returns the cost of a timeline. bridge leads to it from what the API billed; nil: that is not shown.
-func CostOf(tl *replay.Timeline, bridge *replay.Bridge) SessionCost {
+// CostOf returns the cost of a timeline, to be printed by a layout. bridge leads to it from what the API billed; nil: that
+// is not shown.
+func CostOf(tl *replay.Timeline, bridge *replay.Bridge, opt Layout) SessionCost {
 	c := tl.Cost()
 	return SessionCost{
 		named: names(tl), Model: tl.Model, Cache: tl.Cache, Cost: c, Total: c.Total(), Parts: tl.Totals.CostParts, Bridge: bridge,
-		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: recordedRequests(tl), Converted: tl.Converted,
+		Refused: tl.Totals.Refused, Violations: tl.Totals.Violations, totals: tl.Totals, held: recordedRequests(tl), Converted: tl.Converted, periods: requestPeriods(tl, &opt),
 	}
 }
 
@@ -75,19 +77,24 @@ func Costs(w io.Writer, list []SessionCost, use policy.Use, opt Layout) error {
 	sum := costSum(list)
 	t := costTable(list, sum)
 	json := object{{"schema", CostSchema}, {"sessions", list}, {"total", sum.Total}, {"cost_parts", sum.Parts}, {"bridge", sum.Bridge}}
+	periods := costPeriods(list)
 	d := listing("", t, json)
 	d.kind = "Cost"
+	if opt.By != "" {
+		d.csv = func() *table { return costPeriodTable(periods) }
+		d.json = func() any { return append(json, object{{"periods", notNil(periods)}}...) }
+	}
 	d.page = func(p *page) {
 		p.note(bold, costAnswer(sum, use.Name))
 		p.notes(yellow, append(troubleNotes(&sum.totals), copiesText(sum.Bridge.Recorded.Copies), clientText(sum.Bridge.Recorded)))
 		p.fields(field{"requests", heldText(sum.held, "")})
-		p.heading("cost by session")
-		p.table(t)
+		p.section("cost by "+string(opt.By), costPeriodTable(periods))
+		p.section("cost by session", t)
 		if sum.Bridge.Cost.Known {
 			p.section("from the bill to this cost", bridgeTable(sum, use.Name))
 			p.section("what the cost is made of", partsTable(sum))
 		}
-		billSections(p, sum.Bridge.Recorded)
+		billSections(p, sum.Bridge.Recorded, sum.Bridge.Fit)
 		p.notes(faint, costNotes(sum))
 	}
 	return d.after(use).print(w, opt)
@@ -128,11 +135,11 @@ func costTable(list []SessionCost, sum *SessionCost) *table {
 func costAnswer(sum *SessionCost, name string) string {
 	b := sum.Bridge
 	if !b.Cost.Known {
-		return billText(b.Recorded)
+		return billText(b.Recorded, b.Fit)
 	}
 	calls := joined(", ", phraseIf(b.Recorded.Agents > 0, "without the subagents"), phraseIf(b.Step(replay.StepCopies).Calls > 0, "with copied calls in each session"))
 	switched := b.Model != "" && b.Own.Known
-	is := joined(" ", billText(b.Recorded), phrase("Simulated%v%v%v, it costs", before(" ", calls), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
+	is := joined(" ", billText(b.Recorded, b.Fit), phrase("Simulated%v%v%v, it costs", before(" ", calls), phraseIf(b.Model != "" && !switched, " under %v", b.Model),
 		phraseIf(sum.Cache == replay.CacheNone, " with no prompt cache")))
 	bound := phraseIf(sum.Refused+sum.Violations > 0, " (a lower bound)")
 	than := func(u price.USD) string {
@@ -151,8 +158,10 @@ func costAnswer(sum *SessionCost, name string) string {
 	case b.Model != "" || sum.Cache == replay.CacheNone || b.Recorded.Requests == 0:
 		return phrase("%v %v%v.", is, usd(b.Cost), bound)
 	}
-	that := either(calls == "", "the bill", phrase("the %v billed for these calls", usdText(b.Billed())))
-	return phrase("%v %v%v%v.", is, usd(b.Cost), before(", ", shareText(b.Billed(), b.Cost, that)), bound)
+	billed, usage := b.Alike()
+	that := either(billed == b.Recorded.CostUSD, "the bill", phrase("the %v billed for these calls", usdText(billed)))
+	part := usdText(usage)
+	return phrase("%v %v%v%v%v.", is, usd(b.Cost), phraseIf(part != usdText(b.Cost), ", %v of it for the recorded usage", part), before(", ", shareText(billed, usage, that)), bound)
 }
 
 // shareText says by how much b is more or less than a, which is called name: "5.1 % less than the bill"; "" where a is nothing.

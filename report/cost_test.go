@@ -19,7 +19,7 @@ func TestCosts(t *testing.T) {
 	for name, tls := range map[string][]*replay.Timeline{"one": {sample(30)}, "several": {sample(30), sample(3)}, "none": {}, "empty": {sample(0)}, "hostile": {hostile()}} {
 		var list []SessionCost
 		for _, tl := range tls {
-			list = append(list, CostOf(tl, bridgeOf(tl)))
+			list = append(list, CostOf(tl, bridgeOf(tl), Layout{}))
 		}
 		for _, f := range ListFormats {
 			var b bytes.Buffer

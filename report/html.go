@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"text/template"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/trace"
 )
@@ -39,10 +40,11 @@ const (
 type htmlPage struct {
 	Kicker   string // above the title: what kind of page it is
 	Title    string
-	Answers  []string // the first sentences
-	Sections []any    // see page/main.js: each has a type
-	Replays  []any    // that sections of type replay draw, by index
-	Texts    namer    // that replays refer to, by index
+	Answers  []string       // the first sentences
+	Sections []any          // see page/main.js: each has a type
+	Replays  []any          // that sections of type replay draw, by index
+	Zone     *time.Location // of the times on it; nil: UTC
+	Texts    namer          // that replays refer to, by index
 }
 
 // section is a part of a page. Type says what draws it; the other members are what that needs.
@@ -155,7 +157,11 @@ func (h *htmlPage) write(w io.Writer) error {
 	for _, name := range pageScripts {
 		scripts.WriteString(pageFile(name))
 	}
-	data, err := json.Marshal(map[string]any{"sections": notNil(h.Sections), "replays": notNil(h.Replays)})
+	content := map[string]any{"sections": notNil(h.Sections), "replays": notNil(h.Replays)}
+	if h.Zone != nil {
+		content["zone"] = h.Zone.String()
+	}
+	data, err := json.Marshal(content)
 	if err != nil {
 		return err
 	}

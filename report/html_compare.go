@@ -48,7 +48,7 @@ type pageSessions struct {
 // compareHTML writes comparisons as a page.
 func compareHTML(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Layout) error {
 	opt.All = true
-	h := &htmlPage{Kicker: "Comparison"}
+	h := &htmlPage{Kicker: "Comparison", Zone: opt.Zone}
 	p, sessions := &page{Layout: opt}, 0
 	for i := range groups {
 		c := &groups[i]
@@ -239,7 +239,7 @@ func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 
 // sweepHTML writes a sweep as a page.
 func sweepHTML(w io.Writer, s *sweep.Grid, opt Layout) error {
-	h := &htmlPage{Kicker: "Sweep", Title: sweepTitle(s), Answers: bestTexts(s)}
+	h := &htmlPage{Kicker: "Sweep", Zone: opt.Zone, Title: sweepTitle(s), Answers: bestTexts(s)}
 	h.Sections = append(h.Sections,
 		section{Type: "scatter", Title: "Cost and size", About: "Each point is one choice of values; filled points are on the Pareto front: no other point is as good in every figure and better in one.", Data: newScatter(s)},
 		tableSection("Points", "", sweepTable(s, true)))

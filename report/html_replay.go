@@ -20,13 +20,13 @@ import (
 
 // replayHTML returns the printer of timelines as one page. Timelines without a trace have no payloads to show.
 func replayHTML(w io.Writer, opt Layout) Printer[*replay.Timeline] {
-	h := &htmlPage{Kicker: "Replay"}
+	h := &htmlPage{Kicker: "Replay", Zone: opt.Zone}
 	var added []*replay.Timeline
 	return Printer[*replay.Timeline]{Add: func(tl *replay.Timeline) error {
 		w := wordsOf(&opt)
 		p := newPageReplay(h, tl, w)
 		p.Name = w.or(cmp.Or(tl.Title, sessionTitle(tl.Session, tl.Agent)), "session "+strconv.Itoa(len(h.Replays)+1))
-		p.Fields, p.Figures, p.Answers, p.Cost = pageFields(tl, w, &opt.Hints), pageFigures(tl), replayAnswers(tl, opt.NoText), newPageCost(tl)
+		p.Fields, p.Figures, p.Answers, p.Cost = pageFields(tl, w, &opt), pageFigures(tl), replayAnswers(tl, opt.NoText), newPageCost(tl)
 		p.Notes, p.Warnings = replayNotes(tl), replayWarnings(tl, w)
 		h.Replays = append(h.Replays, p)
 		added = append(added, &replay.Timeline{Session: tl.Session, Agent: tl.Agent, Title: tl.Title, Policy: tl.Policy, Requests: tl.Requests, Totals: tl.Totals, Bill: tl.Bill, CacheFit: tl.CacheFit, Counter: tl.Counter})
@@ -324,17 +324,17 @@ func causeText(kind cache.BreakCause, stage string) string {
 	return Clean(cache.Cause{Kind: kind}.String())
 }
 
-func pageFields(tl *replay.Timeline, w *words, hints *Hints) [][2]string {
+func pageFields(tl *replay.Timeline, w *words, opt *Layout) [][2]string {
 	list := [][2]string{}
 	hide := []string{"title", "file"}
-	for _, f := range headFields(tl, hints) {
+	for _, f := range headFields(tl, opt) {
 		switch {
 		case f[1] == "" || w.hidden && slices.Contains(hide, f[0]):
 			continue
 		case w.hidden && f[0] == "model":
 			f[1] = w.model(tl.Model)
 		case w.hidden && f[0] == "recorded":
-			f[1] = joined(", ", recordedSpan(&replay.Timeline{Requests: tl.Requests}), phraseIf(w.version(tl.Version) != "", "client %v", w.version(tl.Version)))
+			f[1] = joined(", ", recordedSpan(&replay.Timeline{Requests: tl.Requests}, opt.Zone), phraseIf(w.version(tl.Version) != "", "client %v", w.version(tl.Version)))
 		case w.hidden && f[0] == "tokens" && tl.Converted != nil:
 			f[1] = "converted to those of another model"
 		}

@@ -367,7 +367,7 @@ func Anonymized(w io.Writer, r *anonymize.Disclosure, opt Layout) error {
 	}
 	times := ""
 	if !r.First.IsZero() {
-		times = timeText(r.First, time.RFC3339) + " to " + timeText(r.Last, time.RFC3339)
+		times = timeText(r.First, time.RFC3339, nil) + " to " + timeText(r.Last, time.RFC3339, nil)
 		add("times", times, 1)
 	}
 	words := byCount(r.Kept)

@@ -46,7 +46,7 @@ func newPage(w io.Writer, opt Layout) *page {
 	opt.Color = opt.Color && opt.Format != FormatMarkdown && opt.Format != FormatHTML
 	p := &page{Layout: opt, w: w}
 	if opt.Format == FormatHTML {
-		p.All, p.Width, p.html = true, htmlColumns, &htmlPage{}
+		p.All, p.Width, p.html = true, htmlColumns, &htmlPage{Zone: opt.Zone}
 	}
 	return p
 }
@@ -171,7 +171,7 @@ func (p *page) paragraph() {
 
 // table prints a table; one without rows is left out.
 func (p *page) table(t *table) {
-	g := t.grid(p.lineWidth())
+	g := t.in(p.Zone).grid(p.lineWidth())
 	switch {
 	case len(g.rows) == 0 || p.err != nil:
 		return

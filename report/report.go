@@ -50,15 +50,17 @@ var (
 // Layout says how to print.
 type Layout struct {
 	Format  Format
-	Several bool      // more than one conversation: JSON is a list
-	All     bool      // leave nothing out of tables
-	Verbose bool      // every warning, and of several results the page of each
-	Color   bool      // tables with colours
-	ASCII   bool      // charts of ASCII only
-	Full    bool      // fold no text
-	Width   int       // of a line of text, terminal columns, at least 40; 0: 100
-	NoText  bool      // pages have no word of the transcript
-	Now     time.Time // that ages are counted from
+	Several bool           // more than one conversation: JSON is a list
+	All     bool           // leave nothing out of tables
+	Verbose bool           // every warning, and of several results the page of each
+	Color   bool           // tables with colours
+	ASCII   bool           // charts of ASCII only
+	Full    bool           // fold no text
+	Width   int            // of a line of text, terminal columns, at least 40; 0: 100
+	NoText  bool           // pages have no word of the transcript
+	Now     time.Time      // that ages are counted from
+	Zone    *time.Location // of the times in texts; nil: UTC, as in JSON and CSV
+	By      Period         // costs are also summed up by period; "": they are not
 	Hints   Hints
 }
 

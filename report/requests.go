@@ -29,7 +29,7 @@ func newRequestTable(tl *replay.Timeline) *requestTable {
 
 // request adds a request with its events.
 func (t *requestTable) request(r *replay.Request, events []int, what string) {
-	st, cells := none, requestCells{named: names(t.tl), TimeUTC: pair{timeText(r.Time, "01-02 15:04:05"), r.Time}, Saved: r.Raw - r.Payload, eventSums: sumEvents(t.tl, events), WhatHappened: what}
+	st, cells := none, requestCells{named: names(t.tl), TimeUTC: clock{r.Time, "01-02 15:04:05"}, Saved: r.Raw - r.Payload, eventSums: sumEvents(t.tl, events), WhatHappened: what}
 	t.fill(&cells, r)
 	if r.Kind != kindMain {
 		cells.Raw, cells.Saved, cells.Used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow

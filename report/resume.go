@@ -7,6 +7,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -33,6 +34,7 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 	short := itemIDs(items)
 	warm, held, fit := 0, session.RequestTally{}, &replay.CacheFit{}
 	var first *ResumeItem
+	var bills [][]bill.Entry
 	name := ""
 	for n := range list {
 		i := &list[n]
@@ -47,13 +49,16 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 			fit.Add(i.Next.CacheFit)
 			held.Add(i.Next.Recorded)
 		}
+		if i.Glance != nil {
+			bills = append(bills, i.Billed)
+		}
 		resumeRow(t, i, short[n], opt.Now).noTab = !opt.All && n >= MostResumed
 	}
 	var notes []string
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
-	notes = append(notes, fitText(fit), before("requests: ", heldText(held, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A warm cache needs the client that filled it: "+
+	notes = append(notes, besideText(bill.OfEntries(bills...), price.USD{}, "", fit), before("requests: ", heldText(held, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A warm cache needs the client that filled it: "+
 		"a restarted one sends another beginning and mostly pays the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
 		"An empty cell: the client is unknown, the summary request is larger than the window, or the recorded usage contradicts the length of the messages. pays back: how many requests without a long pause it takes until compacting now has cost less than going on; -: never.")
 	return listing(resumeText(list, first, name, warm, opt.Now), t, object{{"schema", ResumeSchema}, {"now", opt.Now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
@@ -67,6 +72,8 @@ func resumeText(list []ResumeItem, first *ResumeItem, name string, warm int, now
 	c := first.Next
 	text := phrase("The next request of %v sends %v tokens; ", either(len(list) == 1, "the session", "session "+name), c.Context)
 	switch {
+	case !c.IfWarm.USD.Known:
+		return text + phrase("no price is known for %v.", c.Model) + warmText(list, warm)
 	case c.Unknown:
 		text += phrase("how long its provider keeps the cache is not known: it costs %v if it is cold, and %v if it is warm.", usdText(c.IfCold.USD), usdText(c.IfWarm.USD))
 	case c.Warm:
@@ -86,7 +93,12 @@ func resumeText(list []ResumeItem, first *ResumeItem, name string, warm int, now
 			text += ", which does not pay back."
 		}
 	}
-	return text + phraseIf(len(list) > 1, " Of %v, %v.", count(len(list), "session"), either(warm == 1, "1 is warm", thousands(warm)+" are warm"))
+	return text + warmText(list, warm)
+}
+
+// warmText says how many of several sessions have a warm cache.
+func warmText(list []ResumeItem, warm int) string {
+	return phraseIf(len(list) > 1, " Of %v, %v.", count(len(list), "session"), either(warm == 1, "1 is warm", thousands(warm)+" are warm"))
 }
 
 // timeLeft is how long the cache lives, rounded down: no longer than from the last response.

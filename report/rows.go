@@ -14,12 +14,12 @@ import (
 // RowList is a table for a program that moves through its rows. Each row takes one line.
 type RowList struct{ g *grid }
 
-func newRows(t *table) *RowList {
+func newRows(t *table, zone *time.Location) *RowList {
 	for i := range t.columns {
 		c := &t.columns[i]
 		c.Cut, c.Flex = c.Cut || c.Flex, false
 	}
-	return &RowList{t.grid(0)}
+	return &RowList{t.in(zone).grid(0)}
 }
 
 // Fit lays the rows out for lines of w columns, with two spaces between cells. Numbers are aligned to the right.
@@ -51,12 +51,12 @@ func SessionRows(list []SessionItem, now time.Time) *RowList {
 	for i := range list {
 		sessionRow(t, &list[i], list[i].Short, now)
 	}
-	return newRows(t)
+	return newRows(t, nil)
 }
 
 // RequestRows are the main requests of a replay: what each sends, how much more that is than the one before sent, and what
-// happened before it. other, where it is not nil, is the replay of the session under a second policy.
-func RequestRows(tl, other *replay.Timeline) *RowList {
+// happened before it, with times in a zone. other, where it is not nil, is the replay of the session under a second policy.
+func RequestRows(tl, other *replay.Timeline, zone *time.Location) *RowList {
 	t, fill := tableOf[stepCells](), filler[stepCells, replay.Request]()
 	own, _ := ownEvents(tl)
 	var others []*replay.Request
@@ -70,14 +70,14 @@ func RequestRows(tl, other *replay.Timeline) *RowList {
 			continue
 		}
 		change := number(either(r.Payload > before, "+", "") + thousands(r.Payload-before))
-		row := stepCells{Time: timeText(r.Time, "01-02 15:04:05"), Change: change, Cached: number(percent(r.Cache.Read, r.Payload)), What: joined("; ", requestWhat(tl, r, own[i])...)}
+		row := stepCells{Time: clock{r.Time, "01-02 15:04:05"}, Change: change, Cached: number(percent(r.Cache.Read, r.Payload)), What: joined("; ", requestWhat(tl, r, own[i])...)}
 		if fill(&row, r); other != nil {
 			row.Mark, row.Second = either(others[n].Payload != r.Payload, "≠", ""), others[n].Payload
 		}
 		t.put(none, row)
 		before, n = r.Payload, n+1
 	}
-	return newRows(t)
+	return newRows(t, zone)
 }
 
 // ContentRow is one block of a request, and what two views make of it.
@@ -105,7 +105,7 @@ func ContentRows(list []ContentRow, left string) *RowList {
 		}
 		r.Line, r.First = number(phraseIf(x.Line > 0, "%v", x.Line)), blockState(x, &x.Right)
 		return none
-	}))
+	}), nil)
 }
 
 func blockState(r *ContentRow, s *diff.Side) string {
@@ -137,6 +137,7 @@ type ChartLayout struct {
 	Request     int  // that is marked on the axis
 	ByTime      bool // the axis is time, and pauses are gaps
 	Color       bool
+	Zone        *time.Location // of the axis of times; nil: UTC
 }
 
 // TimelineChart draws what the requests of a replay send, with the limits and the events, those of another replay too where
@@ -148,7 +149,7 @@ func TimelineChart(tl, other *replay.Timeline, o ChartLayout) []string {
 	}
 	c.rows, c.cursor = o.Rows, o.Request-1
 	if o.ByTime {
-		c.byTime(tl.Main(), max(o.Width-chartLabel-chartLegend-1, 20))
+		c.byTime(tl.Main(), max(o.Width-chartLabel-chartLegend-1, 20), o.Zone)
 	}
 	lines := c.draw(unicodeGlyphs, o.Width, o.Color)
 	if len(lines) == o.Rows+2 { // no mark
@@ -159,7 +160,7 @@ func TimelineChart(tl, other *replay.Timeline, o ChartLayout) []string {
 
 // byTime gives the chart a column for each of n equal parts of the session's time. A request without a time is where the
 // one before it is.
-func (c *chart) byTime(requests []*replay.Request, n int) {
+func (c *chart) byTime(requests []*replay.Request, n int, zone *time.Location) {
 	var first, last time.Time
 	for _, r := range requests {
 		if first.IsZero() || r.Time.Before(first) {
@@ -187,7 +188,7 @@ func (c *chart) byTime(requests []*replay.Request, n int) {
 			by.cursor = x
 		}
 	}
-	begin, end := timeText(first, "01-02 15:04"), timeText(last, "01-02 15:04")
+	begin, end := timeText(first, "01-02 15:04", zone), timeText(last, "01-02 15:04", zone)
 	by.axis = begin + strings.Repeat(" ", max(n-len(begin)-len(end), 1)) + end
 	*c = *by
 }
@@ -211,7 +212,7 @@ func FoundText(list []FoundRow) string {
 }
 
 // FoundRows are blocks with a text that was searched for.
-func FoundRows(list []FoundRow) *RowList { return newRows(foundTable(list)) }
+func FoundRows(list []FoundRow) *RowList { return newRows(foundTable(list), nil) }
 
 func foundTable(list []FoundRow) *table {
 	return rowsOf(list, func(f *FoundRow, r *foundCells) style {

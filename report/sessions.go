@@ -36,6 +36,11 @@ func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 	var notes []string
 	var bills [][]bill.Entry
 	short, subagents := itemIDs(list), 0
+	if slices.ContainsFunc(list, func(i SessionItem) bool {
+		return cmp.Or(i.Product, session.Product) != cmp.Or(list[0].Product, session.Product)
+	}) {
+		t.column("client").Drop = 1 // it says which agent's session it is
+	}
 	for n := range list {
 		i := &list[n]
 		counts[i.Standing]++
@@ -52,12 +57,15 @@ func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
 		sessionRow(t, i, short[n], opt.Now).noTab = hide
 	}
+	if opt.By != "" {
+		return sessionsBy(w, list, bills, opt)
+	}
 	note := count(len(list), "session") + phraseIf(subagents > 0, ", %v of them subagents of others", subagents)
 	if hidden := len(list) - MostSessions; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
-	} else if b := bill.OfEntries(bills...); b.CostUSD.Known {
-		note += ", billed " + billedAs(b, usdText(b.CostUSD))
-		notes = append(notes, joined(" ", phraseIf(b.AtLeast(), "at least: %v.", shortText(b)), copiesText(b.Copies)))
+	} else if b := bill.OfEntries(bills...); b.CostUSD.Known || b.ClientUSD.Known {
+		note += ", billed " + either(b.CostUSD.Known, billedAs(b, usdText(b.CostUSD)), "an amount that is not known"+clientReports(b))
+		notes = append(notes, joined(" ", before("at least: ", shortText(b, nil))+phraseIf(b.AtLeast(), "."), copiesText(b.Copies)))
 	}
 	if counts[session.Unindexed] < len(list) {
 		note += "; in the client's index: " + joined(", ", phraseIf(counts[session.Listed] > 0, "%v up to date", counts[session.Listed]),

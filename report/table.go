@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // defaultWidth is the width of the widest printed line where the layout names none, in terminal columns.
@@ -80,6 +81,11 @@ func newTable(columns ...[]column) *table { return &table{columns: slices.Concat
 
 // tableOf returns a table of the columns of a row type.
 func tableOf[T any]() *table { return newTable(columnsOf[T]()) }
+
+// column is the column with a title.
+func (t *table) column(title string) *column {
+	return &t.columns[slices.IndexFunc(t.columns, func(c column) bool { return c.Title == title })]
+}
 
 // put appends a row of the type that the table has its columns from.
 func (t *table) put(st style, cells any) *row {
@@ -163,6 +169,24 @@ func (t *table) add(st style, cells ...any) *row {
 // last appends a row with one cell, in the last column.
 func (t *table) last(st style, cell any) {
 	t.add(st, append(make([]any, len(t.columns)-1), cell)...)
+}
+
+// in moves the times of a table, and the titles that name their zone, from UTC to another zone; nil: they stay.
+func (t *table) in(zone *time.Location) *table {
+	if zone == nil {
+		return t
+	}
+	for i := range t.columns {
+		t.columns[i].Title = strings.Replace(t.columns[i].Title, "UTC", zone.String(), 1)
+	}
+	for _, r := range t.rows {
+		for i := range r.cells {
+			if c, ok := r.cells[i].(clock); ok {
+				r.cells[i] = clock{c.In(zone), c.layout}
+			}
+		}
+	}
+	return t
 }
 
 // grid is what text and Markdown print of a table.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path"
@@ -46,7 +47,7 @@ func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading("totals")
 	p.fields(totalFields(tl)...)
 	p.heading("about")
-	p.fields(headFields(tl, &p.Hints)...)
+	p.fields(headFields(tl, &p.Layout)...)
 	if c := timelineChart(tl); len(c.model) > 0 {
 		g := either(p.ASCII, asciiGlyphs, unicodeGlyphs)
 		p.heading("tokens sent with each request")
@@ -64,15 +65,15 @@ func printTimeline(p *page, tl *replay.Timeline) {
 	printWarnings(p, tl.File, &kinds, tl.Warnings)
 }
 
-func headFields(tl *replay.Timeline, hints *Hints) [][2]string {
+func headFields(tl *replay.Timeline, opt *Layout) [][2]string {
 	var limits []string
 	for _, l := range tl.Limits {
 		if l.Acts {
 			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
 		}
 	}
-	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl)}, {"requests", heldText(recordedRequests(tl), "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
-		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
+	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl, opt.Zone)}, {"requests", heldText(recordedRequests(tl), "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},
+		{"history", earlierText(tl.Earlier)}, {"counter", tl.Counter}, {"cache", cachesText(tl.Caches)}, {"window", thousands(tl.Window) + " tokens" + windowText(tl, &opt.Hints)}, {"compaction", autoOffText(tl.AutoOff)}, {"conditions", conditionsText(tl.Conditions)}, {"limits", strings.Join(limits, ", ") + phraseIf(tl.LimitsOf != "" && len(limits) > 0, " (of the client: %v)", tl.LimitsOf)}}
 }
 
 // heldText says how many requests the client recorded, and what the whole ones among them are used for: what, "" for nothing.
@@ -175,7 +176,7 @@ func autoOffText(off *replay.AutoOff) string {
 }
 
 // recordedSpan is when and by which client the session was recorded.
-func recordedSpan(tl *replay.Timeline) string {
+func recordedSpan(tl *replay.Timeline, zone *time.Location) string {
 	var first, last time.Time
 	for _, r := range tl.Requests {
 		switch at := r.Time; {
@@ -188,9 +189,10 @@ func recordedSpan(tl *replay.Timeline) string {
 			last = at
 		}
 	}
+	const minute = "2006-01-02 15:04"
 	span := ""
 	if !first.IsZero() {
-		span = phrase("%v to %v UTC", first, last)
+		span = timeText(first, minute, zone) + " to " + timeText(last, minute, zone) + " " + cmp.Or(zone, time.UTC).String()
 	}
 	return joined(", ", span, phraseIf(tl.Version != "", "client %v", tl.Version))
 }

@@ -35,7 +35,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v", t.CostUSD,
 		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache)+shorterText(tl))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
-		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known")+before(": ", shortText(b)))
+		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known"+clientReports(b))+before(": ", shortText(b, tl.CacheFit)))
 	}
 	add(fitShort(tl.CacheFit) != "", "cache fit", "%v", fitShort(tl.CacheFit))
 	if tl.Regret != nil {

@@ -102,7 +102,7 @@ func (p *transcriptPages) entry(e *jsonl.Entry, title, size string) {
 	if e.Part > 0 {
 		title += "." + strconv.Itoa(e.Part)
 	}
-	p.title(bold, "", joined("  ", title, joined(" ", e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05"), size,
+	p.title(bold, "", joined("  ", title, joined(" ", e.Type, e.Subtype), timeText(e.Time, "01-02 15:04:05", p.Zone), size,
 		either(e.IsSidechain, "sidechain", ""), either(e.IsMeta, "meta", ""), either(e.IsCompactSummary, "compact summary", ""),
 		either(e.IsAPIError, "API error", ""), e.UUID))
 	if !e.HasMessage {

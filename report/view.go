@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -152,13 +153,13 @@ func (p *viewPages) about(id policy.ItemID, role session.Role, blocks []wire.Bod
 		}
 		parts = append(parts, label)
 	} else {
-		parts = append(parts, aboutMessage(p.v.View.Message(id))...)
+		parts = append(parts, aboutMessage(p.v.View.Message(id), p.Zone)...)
 	}
 	return joined("  ", append(parts, thousands(tokens)+" tokens")...)
 }
 
 // aboutMessage describes a recorded message: what it is, its line and its time.
-func aboutMessage(m *session.Message) []string {
+func aboutMessage(m *session.Message, zone *time.Location) []string {
 	what := ""
 	switch {
 	case m.Lost:
@@ -172,7 +173,7 @@ func aboutMessage(m *session.Message) []string {
 	case m.Class != session.ClassResponse:
 		what = m.Class.String()
 	}
-	return []string{what, fmt.Sprintf("line %d", m.Line), timeText(m.Time, "01-02 15:04:05")}
+	return []string{what, fmt.Sprintf("line %d", m.Line), timeText(m.Time, "01-02 15:04:05", zone)}
 }
 
 // block prints one of n blocks: what it is, the edits of it, its first lines.

@@ -232,38 +232,19 @@ func (t *Folder[T]) Save() error {
 	return nil
 }
 
-// Info says what a cache holds.
+// Info is how many files a cache holds, and their size.
 type Info struct {
 	Files int
 	Bytes int64
-	Kinds []KindSize // by name
 }
 
-// KindSize is what a cache holds of one kind; "": what programs left there that were ended while they wrote.
-type KindSize struct {
-	Name  string
-	Files int
-	Bytes int64
-}
-
-// Info counts the files of all builds, and what else a program left there that was ended while it wrote one.
+// Info says what the cache holds.
 func (s *Cache) Info() (Info, error) {
 	var info Info
 	err := s.each(func(f fs.FileInfo) error {
-		if f.Name() == filepath.Base(s.mark()) {
-			return nil
+		if f.Name() != filepath.Base(s.mark()) {
+			info.Files, info.Bytes = info.Files+1, info.Bytes+f.Size()
 		}
-		name := ""
-		if filepath.Ext(f.Name()) == extension {
-			name, _, _ = strings.Cut(f.Name(), "-")
-		}
-		at, ok := slices.BinarySearchFunc(info.Kinds, name, func(k KindSize, name string) int { return strings.Compare(k.Name, name) })
-		if !ok {
-			info.Kinds = slices.Insert(info.Kinds, at, KindSize{Name: name})
-		}
-		k := &info.Kinds[at]
-		k.Files, k.Bytes = k.Files+1, k.Bytes+f.Size()
-		info.Files, info.Bytes = info.Files+1, info.Bytes+f.Size()
 		return nil
 	})
 	return info, err

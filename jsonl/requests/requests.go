@@ -240,22 +240,17 @@ func readHash(text string) (h Digest, ok bool) {
 }
 
 // messageOf is the index of the message with a hash.
-func (r *reader) messageOf(h Digest) int {
-	i, ok := r.message[h]
-	if !ok {
-		i = len(r.messages)
-		r.message[h] = i
-		r.messages = append(r.messages, message{})
-	}
-	return i
-}
+func (r *reader) messageOf(h Digest) int { return indexOf(r.message, &r.messages, h) }
 
-func (r *reader) shapeOf(h Digest) int {
-	i, ok := r.shape[h]
+func (r *reader) shapeOf(h Digest) int { return indexOf(r.shape, &r.shapes, h) }
+
+// indexOf is the index of what has a hash, which is added where it is not there.
+func indexOf[T any](places map[Digest]int, list *[]T, h Digest) int {
+	i, ok := places[h]
 	if !ok {
-		i = len(r.shapes)
-		r.shape[h] = i
-		r.shapes = append(r.shapes, shape{})
+		i = len(*list)
+		places[h] = i
+		*list = append(*list, *new(T))
 	}
 	return i
 }

@@ -223,7 +223,7 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		}
 		p.Truth, p.Score = truth, score
 	}
-	if p.Newer == chosen.Why && p.Newer != "" && !p.Recorded { // it was asked for: nothing is evidence for it
+	if chosen.Version != "" && p.Newer == chosen.Why && p.Newer != "" && !p.Recorded { // it was asked for: nothing is evidence for it
 		p.Truth, p.Score = policy.TruthOwn, nil
 	}
 	if l.alias[nameOrFile].Former {

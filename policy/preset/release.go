@@ -120,10 +120,13 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 		return Chosen{Policy: name, Why: newer, Newer: newer}, nil
 	case len(list) == 0 && !at:
 		return l.named(name), nil
+	case len(list) == 0 && version == Latest && l.files[product] != nil: // it has one release
+		return Chosen{Policy: product}, nil
 	case len(list) == 0:
 		return Chosen{}, fmt.Errorf("no versions of %q are known: %s", product, strict.Suggest(product, l.Products()))
 	case version == Latest:
-		return Chosen{Policy: list[len(list)-1].Policy}, nil
+		ended := ended(product, list)
+		return Chosen{Policy: list[len(list)-1].Policy, Why: ended, Newer: ended}, nil
 	case at && version != RecordedVersion:
 		if !isVersion(version) {
 			return Chosen{}, fmt.Errorf("%q is no version of %s: write it as %s@%s, or %s@latest", version, product, product, list[0].Version, product)
@@ -162,8 +165,8 @@ func (l *Library) choose(name string, c Client) (Chosen, error) {
 	case chosen.Newer != "":
 	case chosen.Policy != last.Policy:
 		chosen.Newer = last.Policy + " is newer: for it, write " + product + "@" + Latest
-	case last.Valid.Until != "" && day > last.Valid.Until:
-		chosen.Newer = fmt.Sprintf("no %s of after %s was read: the rules of %s are assumed", product, last.Valid.Until, last.Policy)
+	case c.Time.IsZero() || day > last.Valid.Until:
+		chosen.Newer = ended(product, list)
 	}
 	if chosen.Newer != "" {
 		chosen.Why += "; " + chosen.Newer
@@ -189,6 +192,15 @@ func (l *Library) named(name string) Chosen {
 func asked(product string, list []Release, version string) Chosen {
 	newer := newerThan(product, list, version)
 	return Chosen{Policy: ofVersion(list, version).Policy, Version: version, Why: newer, Newer: newer}
+}
+
+// ended says of a product whose newest release has an end that nothing after it was read; "": it is current.
+func ended(product string, list []Release) string {
+	last := list[len(list)-1]
+	if last.Valid.Until == "" {
+		return ""
+	}
+	return fmt.Sprintf("no %s of after %s was read: the rules of %s are assumed", product, last.Valid.Until, last.Policy)
 }
 
 // Unread says that the client of a session is newer than those of its product that were read; "": it is not.

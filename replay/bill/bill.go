@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -120,25 +121,30 @@ type Brief struct {
 	USD       price.USD `json:"billed_usd,omitzero"`           // for the recorded session, each call once
 	AgentsUSD price.USD `json:"billed_subagents_usd,omitzero"` // of it: for the subagents
 	AtLeast   bool      `json:"billed_at_least,omitempty"`     // more was billed than billed_usd
+	ClientUSD price.USD `json:"billed_client_usd,omitzero"`    // what the client itself recorded as the cost
 }
 
 // Short is the bill in short.
-func (b *Bill) Short() Brief { return Brief{b.CostUSD, b.AgentsUSD, b.AtLeast()} }
+func (b *Bill) Short() Brief { return Brief{b.CostUSD, b.AgentsUSD, b.AtLeast(), b.ClientUSD} }
 
 // AtLeast reports whether more was billed than the bill knows of.
-func (b *Bill) AtLeast() bool { return b.Partial.Calls+b.Without+b.Unbilled+len(b.NotPriced) > 0 }
+func (b *Bill) AtLeast() bool {
+	return b.Partial.Calls+b.Without+b.Unbilled+len(b.NotPriced) > 0 || b.Client != nil && b.Client.More.Known
+}
 
 // Call is one billed response.
 type Call struct {
-	Key         int64 // of the response; 0: no other conversation can have it
-	Agent       bool  // it is a subagent's
-	Requests    int   // 1 where it answers a request and has usage
-	Without     int   // 1 where it has no usage
-	Compactions int   // 1 where it wrote the summary of a compaction, and is on no line
+	Time        time.Time // zero: not recorded
+	Key         int64     // of the response; 0: no other conversation can have it
+	Agent       bool      // it is a subagent's
+	Requests    int       // 1 where it answers a request and has usage
+	Without     int       // 1 where it has no usage
+	Compactions int       // 1 where it wrote the summary of a compaction, and is on no line
 	Partial     Partial
 	Parts       []Part
 	Client      price.USD // what the client recorded as its cost
 
+	tokens int // of an Entry
 	stated int // what covers it: 1 is the first of the bill's; 0: nothing
 }
 
@@ -159,6 +165,12 @@ func (c *Call) Sum(kind Kind) (s Sum) {
 		}
 	}
 	return s
+}
+
+// Tokens is all tokens of a call.
+func (c *Call) Tokens() int {
+	sum := c.Sum("")
+	return cmp.Or(c.tokens, sum.Tokens())
 }
 
 // tally makes the sums of a bill of its calls.
@@ -294,28 +306,40 @@ func (c *Call) knowsMore(o *Call) bool {
 
 // Entry is a call in short, for sums over many bills.
 type Entry struct {
-	Key         int64      `json:"call,omitempty"` // of the response; 0: no other conversation can have it
-	Agent       bool       `json:"subagent,omitempty"`
-	Calls       int        `json:"calls,omitempty"`
-	USD         price.USD  `json:"usd"`
-	Without     int        `json:"without_usage,omitempty"`
-	Compactions int        `json:"compactions,omitempty"` // on no line
-	Partial     Partial    `json:"partial,omitzero"`
-	NotPriced   []Unpriced `json:"not_priced,omitempty"`
+	Key         int64        `json:"call,omitempty"` // of the response; 0: no other conversation can have it
+	Agent       bool         `json:"subagent,omitempty"`
+	Calls       int          `json:"calls,omitempty"`
+	USD         price.USD    `json:"usd"`
+	Without     int          `json:"without_usage,omitempty"`
+	Compactions int          `json:"compactions,omitempty"` // on no line
+	Partial     Partial      `json:"partial,omitzero"`
+	NotPriced   []Unpriced   `json:"not_priced,omitempty"`
+	ClientUSD   price.USD    `json:"client_usd,omitzero"`    // what the client recorded as its cost
+	Client      *ClientTotal `json:"client_total,omitempty"` // of an entry that is no call: what the client recorded for all of them
+	Time        time.Time    `json:"time,omitzero"`          // zero: not recorded
+	Tokens      int          `json:"tokens,omitempty"`
 }
 
-// Entries are the calls of a bill in short.
+// AtLeast reports whether more was billed than the entry says.
+func (e *Entry) AtLeast() bool {
+	return e.Without+e.Compactions+e.Partial.Calls+len(e.NotPriced) > 0 || gap(e.ClientUSD.Nano, e.USD.Nano, e.Calls) > 0 || e.Client != nil && e.Client.More.Known
+}
+
+// Entries are the calls of a session's bill in short.
 func (b *Bill) Entries() []Entry {
 	list := make([]Entry, len(b.List))
 	for i := range b.List {
 		c := &b.List[i]
 		sum := c.Sum("")
-		list[i] = Entry{c.Key, c.Agent, sum.Calls, sum.CostUSD, c.Without, c.Compactions, c.Partial, nil}
+		list[i] = Entry{Key: c.Key, Agent: c.Agent, Calls: sum.Calls, USD: sum.CostUSD, Without: c.Without, Compactions: c.Compactions, Partial: c.Partial, ClientUSD: c.Client, Time: c.Time, Tokens: sum.Tokens()}
 		for j := range c.Parts {
 			if p := &c.Parts[j]; p.What != "" {
 				list[i].NotPriced = append(list[i].NotPriced, Unpriced{p.What, max(p.Unpriced, 1), p.Tokens()})
 			}
 		}
+	}
+	for _, c := range b.stated {
+		list = append(list, Entry{Client: &c.ClientTotal})
 	}
 	return list
 }
@@ -325,14 +349,18 @@ func (b *Bill) Entries() []Entry {
 func OfEntries(bills ...[]Entry) *Bill {
 	var l Ledger
 	for _, list := range bills {
-		one := &Bill{List: make([]Call, len(list))}
-		for i, e := range list {
-			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial}
+		one := &Bill{}
+		for _, e := range list {
+			if e.Client != nil {
+				one.state(&Client{ClientTotal: *e.Client})
+				continue
+			}
+			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial, Client: e.ClientUSD, Time: e.Time, tokens: e.Tokens}
 			c.Parts = append(c.Parts, Part{Sum: Sum{Calls: e.Calls, CostUSD: e.USD}})
 			for _, u := range e.NotPriced {
 				c.Parts = append(c.Parts, Part{What: u.What, Sum: Sum{Output: u.Tokens, Unpriced: u.Calls}})
 			}
-			one.List[i] = c
+			one.List = append(one.List, c)
 		}
 		l.Add(one)
 	}

@@ -276,3 +276,43 @@ func TestClient(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestClientMore: a bill that the client's own total exceeds is a lower bound, alone and in short; rounding is no difference, and what the
+// table has no price for is apart.
+func TestClientMore(t *testing.T) {
+	prices := table(t)
+	for _, c := range []struct {
+		name           string
+		model          string
+		said           int64 // by the client, of calls that cost 5.00001 USD by the table
+		more, unpriced price.USD
+		differences    int
+	}{
+		{"more", "claude-a", 6_000_000_000, price.USD{Nano: 999_990_000, Known: true}, price.USD{}, 1},
+		{"less", "claude-a", 4_000_000_000, price.USD{}, price.USD{}, 1},
+		{"the same", "claude-a", 5_000_010_000, price.USD{}, price.USD{}, 0},
+		{"rounded down", "claude-a", 5_000_000_000, price.USD{}, price.USD{}, 0},
+		{"rounded up", "claude-a", 5_000_100_000, price.USD{}, price.USD{}, 0},
+		{"a digit more", "claude-a", 5_000_020_000, price.USD{Nano: 10_000, Known: true}, price.USD{}, 1},
+		{"no price", "gpt-x", 6_000_000_000, price.USD{}, usd(600), 0},
+	} {
+		for _, whole := range []bool{false, true} {
+			main := conv(session.Charge{ID: "a", Model: c.model, Usage: jsonl.Usage{Output: million + 2}})
+			if whole {
+				main.Client = &session.ClientTotals{Nano: c.said, Models: []session.RunTotals{{Model: c.model, Usage: jsonl.Usage{Output: million + 2, Nano: c.said}}}}
+			} else {
+				main.Charges[0].Usage.Nano = c.said
+			}
+			b := bill.OfSession(main, nil, prices)
+			k := b.Client
+			if k == nil || k.More != c.more || k.Unpriced != c.unpriced || len(k.Differences) != c.differences || b.AtLeast() != (c.more.Known || c.unpriced.Known) {
+				t.Errorf("%s, whole %v: %+v", c.name, whole, k)
+				continue
+			}
+			s := bill.OfEntries(b.Entries())
+			if s.Short() != b.Short() || s.Client.ClientTotal != k.ClientTotal {
+				t.Errorf("%s, whole %v: in short %+v, not %+v", c.name, whole, s.Client, k)
+			}
+		}
+	}
+}

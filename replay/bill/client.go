@@ -11,11 +11,18 @@ import (
 
 // Client is what clients themselves recorded as the cost of sessions, and the bill of the same calls.
 type Client struct {
-	CostUSD     price.USD  `json:"cost_usd"`
-	Billed      price.USD  `json:"billed_usd,omitzero"`
-	Calls       int        `json:"calls"`             // of its bill
-	Guessed     bool       `json:"guessed,omitempty"` // the client had no price for a model
-	Differences []ModelSum `json:"differences"`       // by model, what the client counted more; less is negative. Sorted; without those of nothing
+	ClientTotal
+	Differences []ModelSum `json:"differences"` // by model, what the client counted more; less is negative. Sorted; without those of nothing
+}
+
+// ClientTotal is a Client without its models.
+type ClientTotal struct {
+	CostUSD  price.USD `json:"cost_usd"`
+	Billed   price.USD `json:"billed_usd,omitzero"`
+	Unpriced price.USD `json:"unpriced_usd,omitzero"` // of CostUSD: for what the table has no price for
+	More     price.USD `json:"more_usd,omitzero"`     // what CostUSD without Unpriced is more than Billed; left out where it is not
+	Calls    int       `json:"calls"`                 // of its bill
+	Guessed  bool      `json:"guessed,omitempty"`     // the client had no price for a model
 }
 
 // add adds what another client recorded.
@@ -40,6 +47,22 @@ func differences(sums map[string]Sum) []ModelSum {
 	return list
 }
 
+// more sets by how much the client reports more.
+func (c *Client) more(nano int64) { c.More = price.USD{Nano: max(nano, 0), Known: nano > 0} }
+
+// gap is by how much a client's amount for a number of calls is more than the bill; 0 where it is the bill, rounded up or down to the
+// digits that it has, four or more.
+func gap(client, billed int64, calls int) int64 {
+	unit := int64(100_000)
+	for client%unit != 0 {
+		unit /= 10
+	}
+	if more := client - billed; max(more, -more) >= max(unit, int64(calls)) {
+		return more
+	}
+	return 0
+}
+
 // less takes a sum off.
 func (s *Sum) less(o Sum) {
 	s.Input.Add(cache.Split{Read: -o.Input.Read, Write5m: -o.Input.Write5m, Write1h: -o.Input.Write1h, Uncached: -o.Input.Uncached})
@@ -50,7 +73,7 @@ func (s *Sum) less(o Sum) {
 
 // ofCalls is what the client recorded call by call; nil: nothing.
 func ofCalls(calls []Call) *Client {
-	c := &Client{}
+	c, more := &Client{}, int64(0)
 	sums := map[string]Sum{}
 	for i := range calls {
 		call := &calls[i]
@@ -61,12 +84,19 @@ func ofCalls(calls []Call) *Client {
 		c.CostUSD.Add(call.Client)
 		c.Billed.Add(billed.CostUSD)
 		c.Calls += max(billed.Calls, 1)
-		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: call.Client.Nano - billed.CostUSD.Nano, Known: true}})
+		if !billed.CostUSD.Known {
+			c.Unpriced.Add(call.Client)
+			continue
+		}
+		off := gap(call.Client.Nano, billed.CostUSD.Nano, billed.Calls)
+		more += off
+		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: off, Known: true}})
 	}
 	if !c.CostUSD.Known {
 		return nil
 	}
 	c.Differences = differences(sums)
+	c.more(more)
 	return c
 }
 
@@ -82,6 +112,7 @@ func (b *Bill) compare(totals *session.ClientTotals, table *price.Table) {
 		}
 		return price.Normalize(model)
 	}
+	c := &Client{ClientTotal: ClientTotal{CostUSD: price.USD{Nano: totals.Nano, Known: true}, Billed: b.CostUSD, Calls: b.Calls, Guessed: totals.Unpriced}}
 	sums := map[string]Sum{}
 	for i := range totals.Models {
 		m := &totals.Models[i]
@@ -91,13 +122,25 @@ func (b *Bill) compare(totals *session.ClientTotals, table *price.Table) {
 	for _, m := range b.Models {
 		m.Input.Write5m, m.Input.Write1h = m.Input.Write5m+m.Input.Write1h, 0
 		sum := sums[id(m.Model)]
+		if !m.CostUSD.Known {
+			c.Unpriced.Add(sum.CostUSD)
+			sum.CostUSD = price.USD{}
+		}
+		said := sum.CostUSD.Nano
 		sum.less(m.Sum)
+		sum.CostUSD.Nano = gap(said, m.CostUSD.Nano, m.Calls)
 		sums[id(m.Model)] = sum
 	}
-	c := &Client{CostUSD: price.USD{Nano: totals.Nano, Known: true}, Billed: b.CostUSD, Calls: b.Calls, Guessed: totals.Unpriced, Differences: differences(sums)}
+	c.Differences = differences(sums)
+	c.more(gap(c.CostUSD.Nano-c.Unpriced.Nano, c.Billed.Nano, c.Calls))
+	b.state(c)
+	b.setClient(c)
+}
+
+// state notes what the client recorded for all calls of a session.
+func (b *Bill) state(c *Client) {
 	b.stated = []*Client{c}
 	for i := range b.List {
 		b.List[i].stated = 1
 	}
-	b.setClient(c)
 }

@@ -26,7 +26,7 @@ func Of(conv *session.Conversation, table *price.Table) *Bill {
 	}
 	for i := range conv.Boundaries {
 		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && of.Line > runs && !conv.HasMemory { // else the client had the summary ready
-			b.List = append(b.List, Call{Key: hash("boundary " + of.UUID), Compactions: 1})
+			b.List = append(b.List, Call{Time: of.Time, Key: hash("boundary " + of.UUID), Compactions: 1})
 		}
 	}
 	b.tally()
@@ -59,7 +59,7 @@ var kinds = map[session.ChargeKind]Kind{
 
 // callOf is what a charge of a provider costs, at the prices of a table; nil: the embedded one.
 func callOf(c *session.Charge, provider string, table *price.Table) Call {
-	call := Call{Key: key(c)}
+	call := Call{Time: c.Time, Key: key(c)}
 	if !c.HasUsage {
 		if !c.InRun {
 			call.Without = max(c.Calls, 1)

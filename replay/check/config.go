@@ -106,7 +106,9 @@ type SharedConfig struct {
 type Defaults []ChangedSetting
 
 // DefaultNames are the flags that Defaults can have.
-func DefaultNames() []string { return []string{"policy", "window", "prices", "color"} }
+func DefaultNames() []string {
+	return []string{"policy", "window", "prices", "color", "timezone", "pager"}
+}
 
 // ReadNode reads {flag: value}.
 func (d *Defaults) ReadNode(r *strict.Decoder, n *strict.Node, key string) {

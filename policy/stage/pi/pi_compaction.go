@@ -31,6 +31,7 @@ func definePiCompaction() policy.Definition {
 		Name:    "pi_compaction",
 		Summary: "Once more than the window less 16,384 tokens is used, what is older than about the newest 20,000 tokens becomes a summary; a turn cut in two gets a second summary of its beginning.",
 		Source:  "Pi coding agent, dist/core/compaction/compaction.js and utils.js, dist/core/agent-session.js (npm @mariozechner/pi-coding-agent 0.63.0 and 0.73.1, @earendil-works/pi-coding-agent 0.85.1 and 1.5.2); the results of one message are several entries there, and a tool named Read, Write, Edit or MultiEdit is its read, write or edit. A session that is less than keep_recent is not compacted, as since 0.79.8; a request for a summary that does not fit the window fails, and is tried again at the next occasion",
+		Differs: "Messages that extensions leave out or replace (context_edit) stay as they were: a warning counts those on record",
 		Truth:   policy.TruthOracle,
 		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
 		Params: &PiCompaction{
@@ -100,10 +101,15 @@ type piCompaction struct {
 	files fileOps
 	kept  policy.ItemID // the newest item behind the last summary that the last compaction left
 	made  bool          // there is a last compaction, and kept is set
+	said  bool          // that edits of extensions are left out
 	sums  measure.ItemSums
 }
 
 func (s *piCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
+	if n := len(c.Conv.Snips) + len(c.Conv.Collapses) + len(c.Conv.Replaced); n > 0 && c.Conv.Product == product && !s.said {
+		s.said = true
+		c.Warn(0, "%d recorded context edits of extensions are left out: the policy recorded has them", n)
+	}
 	if c.Moment == policy.Manual {
 		if s.Manual != "replay" {
 			return nil, nil

@@ -166,6 +166,14 @@ func (a *Account) refetch(model string, payload, tokens int) cache.Split {
 // Unpriced returns the models of requests without a known price, sorted.
 func (a *Account) Unpriced() []string { return a.prices.unpriced() }
 
+// UncutReads lists the models of requests whose provider caches, and whose cached input costs as much as any other, sorted.
+func (a *Account) UncutReads() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(a.kinds)), func(model string) bool {
+		m := a.prices.models[model]
+		return m == nil || m.Input == 0 || m.CacheRead < m.Input || a.kinds[model].Mode == "" || a.kinds[model].Mode == cache.Off
+	})
+}
+
 // ModelCache is how a provider caches a model.
 type ModelCache struct {
 	Model string `json:"model"`

@@ -70,12 +70,19 @@ type Bridge struct {
 	Cost      price.USD    `json:"cost_usd,omitzero"`       // of the replay
 }
 
-// Billed is the bill of what the replay replays: with the copies of other sessions' calls, without the subagents that it
-// leaves out.
-func (b *Bridge) Billed() price.USD {
-	billed := b.Recorded.CostUSD
-	billed.Nano += b.Step(StepCopies).USD.Nano + b.Step(StepSubagents).USD.Nano
-	return billed
+// Alike is what was billed for the usage of the requests that the replay has, and what that costs by the simulation: both with
+// the copies of other sessions' calls, and without calls that only one of them has.
+func (b *Bridge) Alike() (billed, simulated price.USD) {
+	billed, simulated = b.Recorded.CostUSD, b.Own
+	for _, s := range b.Steps {
+		switch s.Step {
+		case StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepRuns:
+			billed.Nano += s.USD.Nano
+		case StepUnreported, StepOutputs, StepClient:
+			simulated.Nano -= s.USD.Nano
+		}
+	}
+	return billed, simulated
 }
 
 // Step finds a step; one of no amount is not there.

@@ -32,8 +32,8 @@ func (c *Cost) Total() bill.Sum {
 	return t
 }
 
-// sumOf is one request as a sum.
-func sumOf(r *Request) bill.Sum {
+// Sum is one request as a sum.
+func (r *Request) Sum() bill.Sum {
 	one := bill.Sum{Calls: 1, Input: r.Cache.Split, Output: r.Output, CostUSD: r.CostUSD}
 	if r.Estimated {
 		one.Estimated = 1
@@ -55,10 +55,10 @@ func CostOf(requests []Request) *Cost {
 	before := 0
 	for _, r := range requests {
 		if r.Kind != "main" {
-			c.Own.Add(sumOf(&r))
+			c.Own.Add(r.Sum())
 			continue
 		}
-		c.Main.Add(sumOf(&r))
+		c.Main.Add(r.Sum())
 		c.Conversation = r.Raw - r.Overhead
 		if m := r.Cache.Miss; m != nil {
 			k := key{m.Kind, m.Stage}

@@ -21,18 +21,35 @@ type CacheFit struct {
 	Expected price.USD `json:"expected_loss_usd,omitzero"`
 	Lower    price.USD `json:"expected_loss_lower_usd,omitzero"`
 	Upper    price.USD `json:"expected_loss_upper_usd,omitzero"`
+
+	// What calls whose usage is not in the file cost by the simulation: requests, and summaries of compactions.
+	Unreported     int       `json:"requests_without_usage,omitempty"`
+	UnreportedUSD  price.USD `json:"requests_without_usage_usd,omitzero"`
+	Compactions    int       `json:"compactions_without_usage,omitempty"`
+	CompactionsUSD price.USD `json:"compactions_without_usage_usd,omitzero"`
 }
 
 // FitOf is the fit of the recorded track's requests, at the prices of a table.
 func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds *cache.KindTable) *CacheFit {
 	f, prices := &CacheFit{}, newPriceList(table, false)
+	unbilled := map[int]bool{}
+	for i := range conv.Boundaries {
+		b := &conv.Boundaries[i]
+		unbilled[b.Request] = b.Usage == nil && b.Summary >= 0
+	}
 	for i := range rows {
 		r := &rows[i]
 		if r.Kind != "main" {
+			if unbilled[r.N] {
+				f.Compactions++
+				f.CompactionsUSD.Add(r.CostUSD)
+			}
 			continue
 		}
 		f.Requests++
 		if r.Recorded == nil {
+			f.Unreported++
+			f.UnreportedUSD.Add(r.CostUSD)
 			continue
 		}
 		f.Recorded++

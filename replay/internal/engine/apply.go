@@ -190,7 +190,7 @@ func (e *Engine) summaryTokens(inserted []policy.Synthetic) (n int) {
 // noteCompaction notes the estimate before a compaction, and which recorded summary it reuses.
 func (e *Engine) noteCompaction(ed *policy.Edit, next int) {
 	if !e.changes.compacted {
-		e.changes.used, _ = e.used(min(next, len(e.conv.Requests)))
+		e.changes.used, _ = e.used()
 	}
 	e.changes.compacted, e.progress.last.Summary, e.progress.compactAt = true, true, next
 	for _, s := range ed.Made() {

@@ -105,7 +105,7 @@ func (e *Engine) values(v *condition.Situation, s *stageRun, c *policy.Context, 
 	v.TurnStart = before && (k == 0 || w.Uses("turn_start") && k < len(e.conv.Requests) && e.record.Tails[k].Typed)
 	v.Cold, v.Idle = e.cold(c)
 	if w.Uses("tokens") || w.Uses("used") {
-		used, _ := e.used(min(k, len(e.conv.Requests)))
+		used, _ := e.used()
 		if !e.changes.compacted {
 			used = max(used-e.changes.trimmed, 0)
 		}

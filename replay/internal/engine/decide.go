@@ -52,7 +52,7 @@ type decider struct {
 func (t *decider) Recorded(act record.Act) {
 	if k := len(t.weights); act.Kind == record.ActBoundary && t.conv.Boundaries[act.Index].Trigger == "auto" && k < len(t.conv.Requests) {
 		args := runArgs{now: t.progress.now}
-		args.used, args.tail = t.used(k)
+		args.used, args.tail = t.used()
 		t.decide(k, args)
 	}
 	t.Engine.Recorded(act)

@@ -36,6 +36,7 @@ type Engine struct {
 	progress  progress
 	weights   []int // client weight of the payload at each request
 	changes   requestChanges
+	trailing  trailing
 	summaries []bool // by boundary: a compaction has reused its summary
 	clearance clearance
 	checks    checks
@@ -51,6 +52,7 @@ type progress struct {
 	raw       int       // report weight of the raw history
 	compactAt int       // 0-based request before which the last compaction was made
 	last      policy.Response
+	reported  int // number of the last request whose response has a usage; 0: none
 }
 
 // requestChanges are what edits have done since the last main request.

@@ -10,13 +10,13 @@ import (
 )
 
 // estimateRequest sets the client's own estimate of a request.
-func (e *Engine) estimateRequest(q *request) { q.used, q.tail = e.used(q.k) }
+func (e *Engine) estimateRequest(q *request) { q.used, q.tail = e.used() }
 
-// used is the client's own estimate before request k (0-based), tokens: the total of the last response, by how much that
+// used is the client's own estimate before the next request, tokens: the total of the last response, by how much that
 // request differs from the recorded one, plus the estimate of what came after it, which is tail
 // (docs/internals/decisions.md, decision 2). Right after a compaction there is no response to count from: then it is
 // the estimate of the whole list times 4/3, rounded up.
-func (e *Engine) used(k int) (used, tail int) {
+func (e *Engine) used() (used, tail int) {
 	if e.changes.compacted {
 		n := 0
 		for id := range e.view.Items {
@@ -24,21 +24,18 @@ func (e *Engine) used(k int) (used, tail int) {
 		}
 		return policy.WholeList(n), n
 	}
-	for j := min(k, len(e.weights)) - 1; j >= 0; j-- {
-		q, m := e.conv.Response(j), e.conv.Requests[j].Message
-		if !q.HasUsage {
-			continue
-		}
+	if j := e.progress.reported - 1; j >= 0 {
+		usage, m := e.record.Usage(e.conv.Response(j)), e.conv.Requests[j].Message
 		tail = e.tail(m)
-		total := e.record.Usage(q).Total() + e.difference(j)
+		total := usage.Total() + e.difference(j)
 		if e.policy.Window.Answer == "whole" && !e.lostAfter(m) {
 			output, _ := e.record.Output(m, e.counter.Report)
-			total += output - e.record.Usage(q).Output
+			total += output - usage.Output
 		}
 		return max(total, 0) + tail, tail
 	}
 	over := e.record.Unreported()
-	if e.overhead >= 0 || k < len(e.record.Overhead) {
+	if k := len(e.weights); e.overhead >= 0 || k < len(e.record.Overhead) {
 		over = e.OverheadAt(k)
 	}
 	return max(over+e.view.ClientPayloadTokens(), 0), 0
@@ -62,17 +59,25 @@ func (e *Engine) difference(k int) int {
 	return n
 }
 
+// trailing is the sum of tail over the items that had arrived when it was last asked for.
+type trailing struct{ message, edits, counted, tokens int }
+
 // tail is the client's estimate of what joined after the response at message m and is still in view, tokens.
 func (e *Engine) tail(m int) int {
-	n := 0
-	for _, id := range slices.Backward(e.view.Arrived()) {
-		if id == policy.ItemID(m) {
-			break
-		}
-		if (id < 0 || int(id) > m) && e.view.Has(id) {
-			n += e.estimate(id)
+	t, arrived, edits := &e.trailing, e.view.Arrived(), len(e.view.Edits())
+	if t.message != m || t.edits != edits {
+		*t = trailing{message: m, edits: edits, counted: len(arrived)}
+		for t.counted > 0 && arrived[t.counted-1] != policy.ItemID(m) {
+			t.counted--
 		}
 	}
+	for _, id := range arrived[t.counted:] {
+		if (id < 0 || int(id) > m) && e.view.Has(id) {
+			t.tokens += e.estimate(id)
+		}
+	}
+	t.counted = len(arrived)
+	n := t.tokens
 	if e.policy.Window.Tail == "after_first" {
 		// Newer clients count from the first line of the response: its other blocks a second time.
 		msg := &e.conv.Messages[m]

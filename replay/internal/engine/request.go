@@ -79,6 +79,7 @@ func (e *Engine) closeRequest(q *request) {
 	last := policy.Response{Message: policy.ItemID(e.conv.Requests[q.k].Message), Time: q.msg.End, StopReason: q.msg.StopReason}
 	if q.msg.HasUsage {
 		last.Known = true
+		e.progress.reported = q.k + 1
 		// The total is counterfactual; how it is split is simulated.
 		u := e.record.Usage(q.msg)
 		if u.Context() > e.window(q.k) {

@@ -170,7 +170,7 @@ func (e *Engine) compactNow(pol *policy.Policy, opt Options) (stage string, edit
 	defer other.Close()
 	n := len(e.conv.Requests)
 	args := runArgs{asked: &policy.ManualCompaction{Recorded: -1}}
-	args.used, args.tail = e.used(n)
+	args.used, args.tail = e.used()
 	c := e.newContext(policy.Manual, n, args)
 	for i := range other.stages.list {
 		s := &other.stages.list[i]

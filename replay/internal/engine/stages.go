@@ -111,7 +111,7 @@ func (e *Engine) Responds() bool { return e.stages.moments&policy.Respond != 0 }
 // Respond runs the stages after response k (0-based) and the results of its calls.
 func (e *Engine) Respond(k int) {
 	args := runArgs{now: e.conv.Response(k).Time}
-	args.used, args.tail = e.used(k + 1)
+	args.used, args.tail = e.used()
 	e.runStages(policy.Respond, k+1, args)
 }
 
@@ -126,7 +126,7 @@ func (e *Engine) Manual(boundary, next int) {
 		return // the client's own, whatever it calls it
 	}
 	args := runArgs{asked: &policy.ManualCompaction{Recorded: boundary}}
-	args.used, args.tail = e.used(min(next, len(e.conv.Requests)))
+	args.used, args.tail = e.used()
 	e.runStages(policy.Manual, next, args)
 	e.TurnEnd(next, false)
 }

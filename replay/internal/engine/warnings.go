@@ -42,6 +42,9 @@ func (e *Engine) warnAtEnd() {
 	if names := e.account.Unpriced(); len(names) > 0 {
 		e.warn(0, "no price is known for %s: those requests are counted in tokens only", modelNames(names)).Code = CodeNoPrice
 	}
+	if names := e.account.UncutReads(); len(names) > 0 {
+		e.warn(0, "no price is known for cached input of %s: it is counted as uncached input", modelNames(names)).Code = CodeNoPrice
+	}
 	cached, uncached := e.account.Shown()
 	if len(cached) > 0 {
 		e.warn(0, "how the provider of %s caches is not known, but the session has recorded cached input: it is simulated as automatic, in blocks of one token", modelNames(cached)).Code = CodeCacheShown

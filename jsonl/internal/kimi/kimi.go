@@ -69,11 +69,11 @@ func looks(v *foreign.Value) bool {
 
 // header is the first line, with what gather adds to it.
 type header struct {
-	Type      string     `json:"type"`
-	Version   string     `json:"protocol_version"`
-	ID        string     `json:"session,omitempty"`
-	CWD       string     `json:"cwd,omitempty"`
-	Summaries []*context `json:"summaries,omitempty"` // of the compactions
+	Type      string    `json:"type"`
+	Version   string    `json:"protocol_version"`
+	ID        string    `json:"session,omitempty"`
+	CWD       string    `json:"cwd,omitempty"`
+	Summaries []context `json:"summaries,omitempty"` // of the compactions
 }
 
 // context is the message that begins a context behind a compaction.
@@ -130,7 +130,7 @@ func gather(file string, _ *foreign.Writer) (io.Reader, error) {
 			break // of a fork: how many compactions its original had before it is not known
 		}
 		if n := len(h.Summaries); s != nil && (n == 0 || !bytes.Equal(h.Summaries[n-1].Content, s.Content)) { // what is undone goes on in a copy
-			h.Summaries = append(h.Summaries, s)
+			h.Summaries = append(h.Summaries, *s)
 		}
 	}
 	text, err := json.Marshal(h)

@@ -1,7 +1,9 @@
 package kimi_test
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,6 +50,21 @@ func TestJournal(t *testing.T) {
 		if conv.Product != "kimi-cli" || conv.CWD != "/srv/mill" || conv.SessionID != "77777777-0000-4000-8000-000000000007" || len(conv.Snips) != 1 {
 			t.Errorf("%s: %q %q %q %v", path, conv.Product, conv.CWD, conv.SessionID, conv.Snips)
 		}
+	}
+}
+
+// TestSummaryMissing: a compaction whose summary is null in the document has an empty one.
+func TestSummaryMissing(t *testing.T) {
+	text, err := os.ReadFile("testdata/session.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "session.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"summaries": [`, `"summaries": [null,`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list := outline.Of(t, outline.Load(t, path).Main); !slices.Contains(list, "7 summary") {
+		t.Errorf("%q", list)
 	}
 }
 

@@ -95,7 +95,7 @@ func blocks(parts []part) (list []foreign.Block) {
 type reader struct {
 	*foreign.Writer
 	about     foreign.Session
-	summaries []*context
+	summaries []context
 	agents    map[string]*agent
 	order     []*agent
 }

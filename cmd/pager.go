@@ -1,0 +1,27 @@
+package cmd
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// pager is an output that the user's $PAGER, or less, shows once it is complete. Without such a program it is printed.
+func (s *system) pager() *output {
+	var text bytes.Buffer
+	return &output{Writer: &text, end: func() error {
+		words := strings.Fields(cmp.Or(strings.TrimSpace(s.env("PAGER")), "less"))
+		run := exec.Command(words[0], words[1:]...)
+		run.Stdin, run.Stdout, run.Stderr = bytes.NewReader(text.Bytes()), s.out.w, s.err
+		run.Env = append(os.Environ(), "LESS="+cmp.Or(s.env("LESS"), "FRX"))
+		s.finishes.Store(true) // Ctrl-C is for the pager
+		if text.Len() > 0 && run.Start() == nil {
+			_ = run.Wait() // the user left it
+			return nil
+		}
+		_, err := text.WriteTo(s.out)
+		return err
+	}}
+}
