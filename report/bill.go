@@ -21,7 +21,7 @@ func billedAs(b *bill.Bill, amount string) string {
 func freeText(b *bill.Bill) string {
 	var names []string
 	for i := range b.Models {
-		if m := &b.Models[i]; m.CostUSD.Known && m.CostUSD.Nano == 0 && m.Tokens() > 0 {
+		if m := &b.Models[i]; m.Model != "" && m.CostUSD.Known && m.CostUSD.Nano == 0 && m.Tokens() > 0 {
 			names = append(names, m.Model)
 		}
 	}
