@@ -187,7 +187,7 @@ func (s *sessionFolder) target(sys *system, file string) (*sessionTarget, error)
 	why := sys.files.taken(file)
 	switch {
 	case why != "":
-		return nil, fmt.Errorf("%s: %s: name another file for the output", file, why)
+		return nil, refusedFile(file, why)
 	case len(s.beside) == 0 || !plain:
 		return t, nil
 	case stem == "":

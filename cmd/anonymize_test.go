@@ -327,16 +327,46 @@ func TestAnonymizeCorpus(t *testing.T) {
 // Sessions of other agents become sessions of the same agents.
 func TestAnonymizeAgents(t *testing.T) {
 	t.Parallel()
-	var names []string
-	for _, pattern := range []string{"codex/testdata/*.jsonl", "opencode/testdata/*.json*", "pi/testdata/*.jsonl", "copilot/testdata/*.jsonl", "gemini/testdata/*.json*"} {
-		list, err := filepath.Glob(filepath.Join("..", "jsonl", pattern))
-		if err != nil || len(list) == 0 {
-			t.Fatalf("%s: %d samples, %v", pattern, len(list), err)
-		}
-		names = append(names, list...)
+	names, err := filepath.Glob(filepath.Join("..", "jsonl", "internal", "*", "testdata", "*.json*"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	known := map[string]bool{"kilo": true, "cline": true, "cline-cli": true, "roo-code": true} // OpenCode's form; trees of files: see TestAnonymizeTree
 	for _, name := range names {
-		t.Run(filepath.Base(filepath.Dir(filepath.Dir(name)))+"/"+filepath.Base(name), func(t *testing.T) { checkReplays(t, name, nearly) })
+		reader := filepath.Base(filepath.Dir(filepath.Dir(name)))
+		if reader == "cline" {
+			continue // what its reader makes of a tree
+		}
+		known[formOf(t, name).Name] = true
+		t.Run(reader+"/"+filepath.Base(name), func(t *testing.T) { checkReplays(t, name, nearly) })
+	}
+	for _, f := range session.Forms() {
+		if !known[f.Name] {
+			t.Errorf("no session of %s", f.Name)
+		}
+	}
+}
+
+// TestAnonymizeTree holds that a session of several files keeps its models, its recorded usage and what was recorded of it.
+func TestAnonymizeTree(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"task/api_conversation_history.json", "cli/1795000000000_mill/1795000000000_mill.messages.json"} {
+		type request struct {
+			Model, Kind string
+			Recorded    map[string]int
+		}
+		var before, after struct {
+			Requests []request
+			Events   []struct{ Kind string }
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		path := filepath.Join("..", "jsonl", "internal", "cline", "testdata", filepath.FromSlash(file))
+		mustRun(t, "anonymize", path, "-q", "-o", out)
+		ctxkitJSON(t, &before, "replay", path, "-p", "recorded")
+		ctxkitJSON(t, &after, "replay", filepath.Join(out, filepath.Base(path)), "-p", "recorded")
+		if diff := cmp.Diff(before, after); diff != "" || len(before.Requests) < 3 {
+			t.Errorf("%s: replays otherwise (-before +after)\n%s", file, diff)
+		}
 	}
 }
 

@@ -31,10 +31,7 @@ func cacheFolder(sys *system) string {
 		}
 		return dir
 	}
-	if sys.cacheHome == nil {
-		return ""
-	}
-	dir, err := sys.cacheHome()
+	dir, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}

@@ -18,12 +18,10 @@ import (
 )
 
 // configFiles are the configurations that every command reads: that of the working folder before that of the user.
-func (s *system) configFiles() []string {
+func configFiles() []string {
 	files := []string{check.DefaultFile}
-	if s.configHome != nil {
-		if dir, err := s.configHome(); err == nil {
-			files = append(files, filepath.Join(dir, "ctxkit", check.DefaultFile))
-		}
+	if dir, err := os.UserConfigDir(); err == nil {
+		files = append(files, filepath.Join(dir, "ctxkit", check.DefaultFile))
 	}
 	return files
 }
@@ -69,7 +67,7 @@ func applyDefaults(sys *system, cmd *cobra.Command) error {
 	if cmd.Name() == "check" || !slices.ContainsFunc(check.DefaultNames(), func(name string) bool { return cmd.Flags().Lookup(name) != nil }) {
 		return nil
 	}
-	list, err := sys.readConfigs(sys.configFiles())
+	list, err := sys.readConfigs(configFiles())
 	if err != nil {
 		return err
 	}
@@ -119,7 +117,7 @@ Flags come before the files. check uses its own file alone.`,
 }
 
 func runConfig(sys *system) error {
-	files := sys.configFiles()
+	files := configFiles()
 	list, err := sys.readConfigs(files)
 	if err != nil {
 		return err

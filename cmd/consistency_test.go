@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,15 +86,16 @@ func (m *mutation) consistent(t *testing.T, seed uint64) bool {
 	}
 	policy := pickWord(d, "opencode-1.1.36", "claude-code-2.1.19", "claude-code-pipeline", "gemini-cli-0.26", "decay", "sliding-window-1.36", "recorded", "langchain-clear-tool-uses")
 	m.args = []string{file, "-p", policy}
+	type request struct {
+		Kind     string
+		N        int
+		Tokens   int `json:"model_tokens"`
+		Payload  int `json:"payload_tokens"`
+		Overhead int `json:"overhead_tokens"`
+	}
 	var replayed struct {
-		Requests []struct {
-			Kind     string
-			N        int
-			Tokens   int `json:"model_tokens"`
-			Payload  int `json:"payload_tokens"`
-			Overhead int `json:"overhead_tokens"`
-		}
-		Totals struct {
+		Requests []request
+		Totals   struct {
 			Requests, Calls int
 			Payload         int `json:"payload_input"`
 			Own             int `json:"own_input"`
@@ -174,7 +176,11 @@ func (m *mutation) consistent(t *testing.T, seed uint64) bool {
 	}
 	s := &stats.Sessions[0]
 	equal("stats: requests", s.Requests, tot.Requests)
-	equal("stats: tokens", s.Tokens, replayed.Requests[last].Payload)
+	shown := slices.IndexFunc(replayed.Requests, func(q request) bool { return q.Kind == "main" && q.N == s.Request })
+	if shown < 0 {
+		t.Fatalf("stats: request %d", s.Request)
+	}
+	equal("stats: tokens", s.Tokens, replayed.Requests[shown].Payload)
 	equal("stats: peak", s.Peak.Tokens, peak)
 	equal("stats: what was sent", s.Sent, tot.Payload-tot.Own)
 	tokens, sent := 0, 0

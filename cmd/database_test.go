@@ -15,11 +15,11 @@ func TestDatabases(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "opencode")
 	db := filepath.Join(dir, "opencode.db")
-	text, err := os.ReadFile(filepath.Join("..", "jsonl", "opencode", "testdata", "opencode.db"))
+	text, err := os.ReadFile(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "opencode.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	export, err := os.ReadFile(filepath.Join("..", "jsonl", "opencode", "testdata", "export.json"))
+	export, err := os.ReadFile(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "export.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestDatabases(t *testing.T) {
 // TestDatabaseNamed: a database that OPENCODE_DB names is a default, and a session in one is checked.
 func TestDatabaseNamed(t *testing.T) {
 	dir := t.TempDir()
-	db, err := filepath.Abs(filepath.Join("..", "jsonl", "opencode", "testdata", "opencode.db"))
+	db, err := filepath.Abs(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "opencode.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -319,8 +319,8 @@ func TestExploreTerminal(t *testing.T) {
 
 // exploreAgents shows sessions of five agents.
 func exploreAgents(t *testing.T, start func(dir string, inputs ...string) *driver) {
-	d := start(sessionsOf(t, "testdata/sessions/compaction.jsonl", "jsonl/codex/testdata/rollout.jsonl", "jsonl/opencode/testdata/export.json",
-		"jsonl/pi/testdata/v3.jsonl", "jsonl/copilot/testdata/events.jsonl"), ".")
+	d := start(sessionsOf(t, "testdata/sessions/compaction.jsonl", "jsonl/internal/codex/testdata/rollout.jsonl", "jsonl/internal/opencode/testdata/export.json",
+		"jsonl/internal/pi/testdata/v3.jsonl", "jsonl/internal/copilot/testdata/events.jsonl"), ".")
 	d.shot("sessions")
 	d.press("sessions", "home")
 	for i := range 5 {
@@ -338,7 +338,7 @@ func exploreAgents(t *testing.T, start func(dir string, inputs ...string) *drive
 
 // TestExploreKeys presses every key of the help, and looks at what comes of it.
 func TestExploreKeys(t *testing.T) {
-	folder := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl", "jsonl/codex/testdata/rollout.jsonl")
+	folder := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl", "jsonl/internal/codex/testdata/rollout.jsonl")
 	d := explored(t, folder, ".")
 	see := func(screen, keys, text string) {
 		t.Helper()
@@ -684,7 +684,7 @@ func TestExploreWatch(t *testing.T) {
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	tmux, program := terminals(t)
-	dir := sessionsOf(t, "testdata/sessions/cjk.jsonl", "jsonl/codex/testdata/rollout.jsonl")
+	dir := sessionsOf(t, "testdata/sessions/cjk.jsonl", "jsonl/internal/codex/testdata/rollout.jsonl")
 	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -730,7 +730,7 @@ func TestExploreElsewhere(t *testing.T) {
 // TestExploreCopies runs the command that y copies on each screen: it shows the same.
 func TestExploreCopies(t *testing.T) {
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
-	folder := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl", "jsonl/codex/testdata/rollout.jsonl", "testdata/sessions/microcompact.jsonl")
+	folder := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl", "jsonl/internal/codex/testdata/rollout.jsonl", "testdata/sessions/microcompact.jsonl")
 	d := explored(t, folder, ".")
 	choose := func(screen, key, name string) {
 		t.Helper()

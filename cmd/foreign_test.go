@@ -183,7 +183,7 @@ func TestConverted(t *testing.T) {
 // TestComparedWithOwn: sessions of a client are compared with its own policy, too.
 func TestComparedWithOwn(t *testing.T) {
 	for file, want := range map[string]int{
-		filepath.Join("..", "jsonl", "codex", "testdata", "rollout.jsonl"): 5, filepath.Join("..", "jsonl", "opencode", "testdata", "export.json"): 4,
+		filepath.Join("..", "jsonl", "internal", "codex", "testdata", "rollout.jsonl"): 5, filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "export.json"): 4,
 		filepath.Join("..", "testdata", "sessions", "compaction.jsonl"): 4,
 	} {
 		var result struct {
@@ -238,8 +238,8 @@ var lineNumber = regexp.MustCompile(`\bline \d+`)
 // without one is not scored by another product's unless that is named.
 func TestOwnPolicy(t *testing.T) {
 	for _, x := range []struct{ client, file, own string }{
-		{"gemini-cli", "gemini/testdata/chat.json", "gemini-cli"}, {"gemini-cli", "gemini/testdata/chat.jsonl", "gemini-cli"},
-		{"pi", "pi/testdata/v3.jsonl", "pi"}, {"opencode", "opencode/testdata/export.json", "opencode"}, {"copilot", "copilot/testdata/events.jsonl", ""},
+		{"gemini-cli", "internal/gemini/testdata/chat.json", "gemini-cli"}, {"gemini-cli", "internal/gemini/testdata/chat.jsonl", "gemini-cli"},
+		{"pi", "internal/pi/testdata/v3.jsonl", "pi"}, {"opencode", "internal/opencode/testdata/export.json", "opencode"}, {"copilot", "internal/copilot/testdata/events.jsonl", ""},
 	} {
 		data, err := os.ReadFile(filepath.Join("..", "jsonl", filepath.FromSlash(x.file)))
 		if err != nil {
@@ -275,7 +275,7 @@ func TestOwnPolicy(t *testing.T) {
 			t.Errorf("backtest %s: exit %d: %s%s", x.file, code, out, said)
 		}
 	}
-	file := filepath.Join("..", "jsonl", "copilot", "testdata", "events.jsonl")
+	file := filepath.Join("..", "jsonl", "internal", "copilot", "testdata", "events.jsonl")
 	var out, said bytes.Buffer
 	if code := Main([]string{"backtest", file, "-p", "claude-code"}, strings.NewReader(""), &out, &said); code != 0 {
 		t.Errorf("exit %d under a policy that is named: %s", code, &said)

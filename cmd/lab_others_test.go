@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -306,4 +308,59 @@ func labCut(text string) string {
 		out.WriteString(text[from:])
 	}
 	return strings.TrimSpace(out.String())
+}
+
+// TestLabCompactions holds where the policies of other products compact and prune against where their clients did, in sessions
+// of the lab with the settings and the window that those had.
+func TestLabCompactions(t *testing.T) {
+	dir := os.Getenv("CTXKIT_LAB")
+	if dir == "" {
+		t.Skip("CTXKIT_LAB names no folder")
+	}
+	for _, tt := range []struct {
+		session, file string
+		args          []string
+		want          string // KIND REQUEST RESULTS
+	}{
+		{"codex-0.171.0", "rollout.jsonl", []string{"-p", "codex"}, ""},
+		{"codex-0.171.0-patch", "rollout.jsonl", []string{"-p", "codex"}, ""},
+		{"codex-0.171.0-remote", "rollout.jsonl", []string{"-p", "codex@0.171.0", "--set", "codex_compaction.token_limit=26000"}, "summarize 8 0"},
+		{"pi-0.74.2", "*.jsonl", []string{"-p", "pi@0.74.2", "--window", "60000"}, "summarize 13 0"},
+		{"opencode-1.18.33", "export.json", []string{"-p", "opencode", "--window", "80000"}, "summarize 12 0"},
+		{"opencode-1.18.33-compact2", "export.json", []string{"-p", "opencode", "--window", "80000"}, "summarize 11 0, summarize 20 0"},
+		{"opencode-1.18.33-prune", "export.json", []string{"-p", "opencode"}, "clear 21 12"},
+		{"opencode-1.18.33-errors", "export.json", []string{"-p", "opencode", "--window", "80000"}, ""},
+		{"opencode-1.18.33-fork", "export.json", []string{"-p", "opencode", "--window", "80000"}, ""},
+		{"opencode-1.18.33-revert", "export.json", []string{"-p", "opencode", "--window", "80000"}, ""},
+	} {
+		t.Run(tt.session, func(t *testing.T) {
+			t.Parallel()
+			files, err := filepath.Glob(filepath.Join(unpackLab(t, filepath.Join(dir, tt.session), tt.file+".gz"), "*"))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("%v, %v", files, err)
+			}
+			events := func(args ...string) string {
+				var out, said bytes.Buffer
+				if code := Main(append([]string{"replay", files[0], "-f", "json"}, args...), strings.NewReader(""), &out, &said); code != 0 {
+					t.Fatalf("exit %d: %s", code, said.String())
+				}
+				var tl replay.Timeline
+				if err := json.Unmarshal(out.Bytes(), &tl); err != nil {
+					t.Fatal(err)
+				}
+				var list []string
+				for _, e := range tl.Events {
+					at := tl.Totals.Requests + 1 // behind the last
+					if e.Request != nil {
+						at = *e.Request
+					}
+					list = append(list, fmt.Sprintf("%s %d %d", e.Kind, at, len(e.Targets)))
+				}
+				return strings.Join(list, ", ")
+			}
+			if recorded, got := events("-p", "recorded"), events(tt.args...); recorded != tt.want || got != tt.want {
+				t.Errorf("recorded %q, under %v %q, want %q", recorded, tt.args, got, tt.want)
+			}
+		})
+	}
 }

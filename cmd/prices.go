@@ -80,7 +80,7 @@ func (o *priceOptions) check() error {
 
 // configured are the models of the configuration of the folder, else of the user's.
 func (o *priceOptions) configured() (price.OwnModels, error) {
-	files := o.sys.configFiles()
+	files := configFiles()
 	if o.config != "" {
 		files = []string{o.config}
 	}

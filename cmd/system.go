@@ -24,10 +24,8 @@ type system struct {
 	err        io.Writer
 	env        func(string) string
 	home       func() (string, error)
-	cacheHome  func() (string, error) // the user's folder of caches; nil: there is none
-	configHome func() (string, error) // the user's folder of configurations; nil: there is none
-	uncached   bool                   // nothing is kept of what is worked out
-	limits     jsonl.InputLimits      // of each input
+	uncached   bool              // nothing is kept of what is worked out
+	limits     jsonl.InputLimits // of each input
 	now        func() time.Time
 	terminal   bool            // standard output is a terminal
 	columns    int             // its width; 0: unknown, or no terminal
@@ -68,7 +66,7 @@ func (s *system) interrupted() bool {
 func newSystem(stdin io.Reader, stdout, stderr io.Writer) *system {
 	sys := &system{
 		in: stdin, out: &lineWriter{w: stdout}, err: stderr, stop: make(chan struct{}), programs: programs{err: stderr, running: map[*process]bool{}},
-		env: os.Getenv, home: os.UserHomeDir, cacheHome: os.UserCacheDir, configHome: os.UserConfigDir, now: time.Now,
+		env: os.Getenv, home: os.UserHomeDir, now: time.Now,
 		terminal: isTerminal(stdout), watched: isTerminal(stderr), columns: columns(stdout),
 	}
 	sys.programs.files = &sys.files

@@ -222,7 +222,7 @@ func (e *Edit) Check() error {
 		{"Lead", len(e.Lead) > 0}, {"Keep", len(e.Keep) > 0}, {"Insert", len(e.Insert) > 0}, {"Tail", len(e.Tail) > 0},
 		{"Delta", e.Delta != 0}, {"Call", e.Call != nil}, {"Refused", e.Refused != nil}, {"Warm", e.Warm},
 	} {
-		if f.set && !strings.Contains(used, f.name) {
+		if f.set && !slices.Contains(strings.Fields(used), f.name) {
 			return fmt.Errorf("%s is set, which an edit of kind %s does not use", f.name, e.Kind)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // TestClientCost: what the client recorded as the cost of its requests and compactions is summed up, and none where it
 // recorded nothing.
 func TestClientCost(t *testing.T) {
-	for path, want := range map[string]int64{"../jsonl/pi/testdata/v1.jsonl": 39_400_000, "../jsonl/codex/testdata/rollout.jsonl": 0} {
+	for path, want := range map[string]int64{"../jsonl/internal/pi/testdata/v1.jsonl": 39_400_000, "../jsonl/internal/codex/testdata/rollout.jsonl": 0} {
 		f, err := session.Load(path, session.LoadOptions{})
 		if err != nil {
 			t.Fatal(err)

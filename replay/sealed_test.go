@@ -13,7 +13,7 @@ import (
 // TestSealedSummary: the client's call for a compaction reads the session's prefix and writes a summary, as large as it
 // is recorded, or as is usual where the recording was cleared of it.
 func TestSealedSummary(t *testing.T) {
-	content, err := os.ReadFile("../jsonl/codex/testdata/rollout.jsonl")
+	content, err := os.ReadFile("../jsonl/internal/codex/testdata/rollout.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

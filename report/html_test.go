@@ -331,3 +331,19 @@ func TestLabels(t *testing.T) {
 		t.Errorf("four points in one place: %+v", d.Marks)
 	}
 }
+
+// TestScriptsDeclareOnce holds that no two scripts of a page declare the same name: none would run.
+func TestScriptsDeclareOnce(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range pageScripts {
+		for _, m := range regexp.MustCompile(`(?m)^(?:async )?(?:const|let|var|function\*?|class) (\w+)`).FindAllStringSubmatch(pageFile(name), -1) {
+			if first := seen[m[1]]; first != "" {
+				t.Errorf("%s: %s is declared in %s", name, m[1], first)
+			}
+			seen[m[1]] = name
+		}
+	}
+	if len(seen) < 20 {
+		t.Errorf("only %d names are found", len(seen))
+	}
+}

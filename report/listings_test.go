@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode"
@@ -53,6 +54,21 @@ func TestAge(t *testing.T) {
 	}
 	if got := Age(listed, time.Time{}); got != "" {
 		t.Errorf("unknown: %q", got)
+	}
+}
+
+// TestMixedSessions holds that a narrow list of several agents' sessions says which agent each is of.
+func TestMixedSessions(t *testing.T) {
+	for _, product := range []string{"opencode", session.Product} {
+		items := sampleSessions()
+		items[1].Product, items[1].Version = product, "1.18.4"
+		var b bytes.Buffer
+		if err := Sessions(&b, items, Layout{Width: 80, Now: listed}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Contains(b.String(), "opencode 1.18.4"), product == "opencode"; got != want {
+			t.Errorf("%s: client shown: %v:\n%s", product, got, b.String())
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func sessionsBy(w io.Writer, list []SessionItem, bills [][]bill.Entry, opt Layou
 	b := bill.OfEntries(bills...)
 	answer := count(len(list), "session") + phraseIf(b.CostUSD.Known, ", billed %v", billedAs(b, usdText(b.CostUSD)))
 	return listing(answer, t, object{{"schema", SessionsSchema}, {"sessions", list}, {"periods", notNil(sums)}},
-		joined(" ", phraseIf(b.AtLeast(), "at least: %v.", shortText(b)), copiesText(b.Copies))).print(w, opt)
+		joined(" ", phraseIf(b.AtLeast(), "at least: %v.", shortText(b, nil)), copiesText(b.Copies))).print(w, opt)
 }
 
 // requestPeriods sums up the requests of a replay by period; nil where the layout has none.

@@ -36,6 +36,11 @@ func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 	var notes []string
 	var bills [][]bill.Entry
 	short, subagents := itemIDs(list), 0
+	if slices.ContainsFunc(list, func(i SessionItem) bool {
+		return cmp.Or(i.Product, session.Product) != cmp.Or(list[0].Product, session.Product)
+	}) {
+		t.column("client").Drop = 1 // it says which agent's session it is
+	}
 	for n := range list {
 		i := &list[n]
 		counts[i.Standing]++

@@ -82,6 +82,11 @@ func newTable(columns ...[]column) *table { return &table{columns: slices.Concat
 // tableOf returns a table of the columns of a row type.
 func tableOf[T any]() *table { return newTable(columnsOf[T]()) }
 
+// column is the column with a title.
+func (t *table) column(title string) *column {
+	return &t.columns[slices.IndexFunc(t.columns, func(c column) bool { return c.Title == title })]
+}
+
 // put appends a row of the type that the table has its columns from.
 func (t *table) put(st style, cells any) *row {
 	return t.add(st, fieldCells(reflect.ValueOf(cells))...)

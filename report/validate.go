@@ -12,8 +12,8 @@ import (
 // ValidateSchema is the version of the JSON form of predictions of recorded sessions.
 const ValidateSchema = "ctxkit.validate/v1"
 
-// Validate prints how well sessions of other windows predict those of one of so many tokens or, where that is 0, those of
-// other releases the policy's. out is the number of sessions that were left out.
+// Validate prints how well sessions of other windows predict those of one or, where window is 0, those of other
+// releases the policy's. out is the number of sessions that were left out.
 func Validate(w io.Writer, sessions []predict.SessionTally, window, out int, use policy.Use, opt Layout) error {
 	recorded := 0
 	for i := range sessions {

@@ -156,7 +156,7 @@ func TestCodexCorpus(t *testing.T) {
 
 // A rollout reads alike plain, gzipped and as zstd; texts are found.
 func TestCodexCompressed(t *testing.T) {
-	plain, err := os.ReadFile("../codex/testdata/rollout.jsonl")
+	plain, err := os.ReadFile("../internal/codex/testdata/rollout.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestCodexCompressed(t *testing.T) {
 
 // A rollback at the end of a file leaves what was before it, and a fork's parent is no request.
 func TestCodexEnds(t *testing.T) {
-	content, err := os.ReadFile("../codex/testdata/rollout.jsonl")
+	content, err := os.ReadFile("../internal/codex/testdata/rollout.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestCodexEnds(t *testing.T) {
 	if c := s.Main; len(c.Requests) != 3 {
 		t.Errorf("%d requests", len(c.Requests))
 	}
-	s, err = session.Load("../codex/testdata/fork.jsonl", session.LoadOptions{})
+	s, err = session.Load("../internal/codex/testdata/fork.jsonl", session.LoadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +247,7 @@ func TestCodexEnds(t *testing.T) {
 // A record that shares its line with the one before was written by another process: the client was started again. Nothing
 // else about the session is another, and the response that the first process did not end is none.
 func TestCodexTornLine(t *testing.T) {
-	content, err := os.ReadFile("../codex/testdata/rollout.jsonl")
+	content, err := os.ReadFile("../internal/codex/testdata/rollout.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestCodexTornLine(t *testing.T) {
 
 // A session that names the one that started it is its subagent.
 func TestForeignParent(t *testing.T) {
-	content, err := os.ReadFile("../codex/testdata/fork.jsonl")
+	content, err := os.ReadFile("../internal/codex/testdata/fork.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestCodexOrder(t *testing.T) {
 		"local":  {[]string{order + head + "Two files were listed.", "list the files|count them|" + head + "All is counted."}, []jsonl.Usage{{Input: 1040, Output: 10}, {Input: 750, Output: 6}}, "auto manual"},
 		"server": {[]string{order + `{"type":"compaction","signature":"QUJDRA=="}`}, []jsonl.Usage{{Input: 40, CacheRead: 1000, Output: 10}}, "auto"},
 	} {
-		conv := loadFile(t, "../codex/testdata/"+name+".jsonl", session.LoadOptions{})
+		conv := loadFile(t, "../internal/codex/testdata/"+name+".jsonl", session.LoadOptions{})
 		if len(conv.Requests) != 3 || len(conv.Boundaries) != len(want.kept) {
 			t.Fatalf("%s: %d requests, %d compactions", name, len(conv.Requests), len(conv.Boundaries))
 		}

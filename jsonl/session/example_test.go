@@ -30,7 +30,7 @@ func ExampleLoad() {
 
 // Write the session of another agent as lines in the form of Claude Code's.
 func ExampleFile_WriteLines() {
-	file, err := session.Load("../codex/testdata/rollout.jsonl", session.LoadOptions{})
+	file, err := session.Load("../internal/codex/testdata/rollout.jsonl", session.LoadOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

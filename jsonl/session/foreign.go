@@ -12,16 +12,16 @@ import (
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/cline"
-	"github.com/ctxkit/ctxkit/jsonl/codex"
-	"github.com/ctxkit/ctxkit/jsonl/copilot"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
-	"github.com/ctxkit/ctxkit/jsonl/gemini"
-	"github.com/ctxkit/ctxkit/jsonl/kimi"
-	"github.com/ctxkit/ctxkit/jsonl/opencode"
-	"github.com/ctxkit/ctxkit/jsonl/pi"
-	"github.com/ctxkit/ctxkit/jsonl/qwen"
-	"github.com/ctxkit/ctxkit/jsonl/tables"
+	"github.com/ctxkit/ctxkit/jsonl/internal/cline"
+	"github.com/ctxkit/ctxkit/jsonl/internal/codex"
+	"github.com/ctxkit/ctxkit/jsonl/internal/copilot"
+	"github.com/ctxkit/ctxkit/jsonl/internal/gemini"
+	"github.com/ctxkit/ctxkit/jsonl/internal/kimi"
+	"github.com/ctxkit/ctxkit/jsonl/internal/opencode"
+	"github.com/ctxkit/ctxkit/jsonl/internal/pi"
+	"github.com/ctxkit/ctxkit/jsonl/internal/qwen"
+	"github.com/ctxkit/ctxkit/jsonl/internal/tables"
 )
 
 // Forms are the forms of other agents' sessions that Load reads.

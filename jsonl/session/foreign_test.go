@@ -31,7 +31,7 @@ func foreignSessions(tb testing.TB, name string) (texts [][]byte) {
 		name, files = "tables", name+".jsonl"
 	}
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "-cli"), "-code") // of the folders
-	paths, err := filepath.Glob(filepath.Join("..", name, "testdata", files))
+	paths, err := filepath.Glob(filepath.Join("..", "internal", name, "testdata", files))
 	if err != nil {
 		tb.Fatal(err)
 	}

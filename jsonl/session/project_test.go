@@ -227,7 +227,7 @@ func TestDiscoverCompressed(t *testing.T) {
 
 // TestDiscoverCompressedDocument holds that a session that is one document was last used at the same time compressed or not.
 func TestDiscoverCompressedDocument(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "opencode", "testdata", "export.json"))
+	data, err := os.ReadFile(filepath.Join("..", "internal", "opencode", "testdata", "export.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -316,8 +316,8 @@ type Entry struct {
 	NotPriced   []Unpriced   `json:"not_priced,omitempty"`
 	ClientUSD   price.USD    `json:"client_usd,omitzero"`    // what the client recorded as its cost
 	Client      *ClientTotal `json:"client_total,omitempty"` // of an entry that is no call: what the client recorded for all of them
-	Time        time.Time    `json:"-"`                      // zero: not recorded
-	Tokens      int          `json:"-"`
+	Time        time.Time    `json:"time,omitzero"`          // zero: not recorded
+	Tokens      int          `json:"tokens,omitempty"`
 }
 
 // AtLeast reports whether more was billed than the entry says.

@@ -25,8 +25,8 @@ const draws, fewestProjects = 1000, 4
 // ratio is a difference and what the policy as it is comes to.
 type ratio struct{ num, den int64 }
 
-// Group are sessions in a window, or in a project with a fifth of what the policy as it is comes to.
-type Group struct {
+// SweptGroup are sessions in a window, or in a project with a fifth of what the policy as it is comes to.
+type SweptGroup struct {
 	Window   int // 0: of a project
 	Project  string
 	Sessions int
@@ -38,11 +38,11 @@ type Group struct {
 }
 
 // groups sums up the differences of some points in the sessions of one window, or project.
-func (s *Grid) groups(candidates []int, of func(one *compare.ComparedSession) Group) (list []Group) {
+func (s *Grid) groups(candidates []int, of func(one *compare.ComparedSession) SweptGroup) (list []SweptGroup) {
 	for i := range s.Against.Sessions {
 		one := &s.Against.Sessions[i]
 		first, group := one.Values[0][s.Against.Judged], of(one)
-		k := slices.IndexFunc(list, func(g Group) bool { return g.Window == group.Window && g.Project == group.Project })
+		k := slices.IndexFunc(list, func(g SweptGroup) bool { return g.Window == group.Window && g.Project == group.Project })
 		if k < 0 {
 			k = len(list)
 			group.ratios = make([]ratio, len(candidates))
@@ -61,20 +61,20 @@ func (s *Grid) groups(candidates []int, of func(one *compare.ComparedSession) Gr
 
 // differing are the windows, and the projects with a fifth of the whole, in which another point than the best of all has
 // the least.
-func (s *Grid) differing(candidates []int) (list []Group) {
+func (s *Grid) differing(candidates []int) (list []SweptGroup) {
 	best := slices.Index(candidates, s.Best)
 	if best < 0 {
 		return nil
 	}
-	windows := s.groups(candidates, func(one *compare.ComparedSession) Group { return Group{Window: one.Window} })
+	windows := s.groups(candidates, func(one *compare.ComparedSession) SweptGroup { return SweptGroup{Window: one.Window} })
 	projects := s.groups(candidates, byProject)
 	whole := int64(0)
 	for _, g := range projects {
 		whole += g.ratios[best].den
 	}
-	projects = slices.DeleteFunc(projects, func(g Group) bool { return g.ratios[best].den < whole/compare.LargeProject })
-	slices.SortFunc(windows, func(a, b Group) int { return a.Window - b.Window })
-	slices.SortFunc(projects, func(a, b Group) int { return strings.Compare(a.Project, b.Project) })
+	projects = slices.DeleteFunc(projects, func(g SweptGroup) bool { return g.ratios[best].den < whole/compare.LargeProject })
+	slices.SortFunc(windows, func(a, b SweptGroup) int { return a.Window - b.Window })
+	slices.SortFunc(projects, func(a, b SweptGroup) int { return strings.Compare(a.Project, b.Project) })
 	for _, g := range slices.Concat(windows, projects) {
 		at := best
 		for c, r := range g.ratios {
@@ -91,7 +91,7 @@ func (s *Grid) differing(candidates []int) (list []Group) {
 	return list
 }
 
-func byProject(one *compare.ComparedSession) Group { return Group{Project: one.Project} }
+func byProject(one *compare.ComparedSession) SweptGroup { return SweptGroup{Project: one.Project} }
 
 // holdOut measures the choice among some points. permute gives the numbers from 0 to below its argument in random order.
 func (s *Grid) holdOut(candidates []int, permute func(n int) []int) (h HoldOut) {

@@ -58,7 +58,7 @@ type Grid struct {
 	By       []string // the figures the Pareto front is by
 	Best     int      // the result with the least of the first of them; -1: no point is feasible
 	HoldOut  HoldOut
-	Groups   []Group // in which another point is the best
+	Groups   []SweptGroup // in which another point is the best
 
 	Interrupted bool // further points, or inputs, were wanted
 }

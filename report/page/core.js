@@ -4,7 +4,6 @@
 // are set through classes and the object model: the content security policy allows no style attributes.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const data = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 
 // append adds children: nodes, strings, lists of both. Null and false are left out.

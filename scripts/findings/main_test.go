@@ -114,7 +114,7 @@ func folders(t *testing.T) func(string) string {
 	for name, sessions := range map[string][]string{
 		variables[0]: {"../../testdata/sessions/microcompact.jsonl", "../../testdata/sessions/compaction.jsonl"},
 		variables[1]: {"../../testdata/sessions/preserved.jsonl", "../../testdata/sessions/rewind.jsonl"},
-		variables[2]: {"../../jsonl/codex/testdata/rollout.jsonl"},
+		variables[2]: {"../../jsonl/internal/codex/testdata/rollout.jsonl"},
 	} {
 		for _, from := range sessions {
 			text, err := os.ReadFile(from)

@@ -81,6 +81,10 @@ func facts() []fact {
 			{near: `new Set(["claude-sonnet-4-6","claude-opus-4-6"`, after: 120, shape: `new Set\(\[([^\]]*)\]\)`},
 			has(`source:"model-default"`, "served"),
 		}},
+		{"window_4_6", []form{ // unless its name is marked [1m], a beta header is sent, or a server says more
+			{near: `gateway:"claude-sonnet-4-6"},`, after: 400, shape: `context:\{window:` + number + `,`},
+			{near: "return 1e6;", after: 300, shape: `^return 1e6;if\(` + name + `\(` + name + `\)\)return 1e6;(?:let ` + name + `=` + name + `\(` + name + `\);if\(` + name + `!==null\)return ` + name + `;)?(?:let ` + name + `=` + name + `\.CLAUDE_CODE_MAX_CONTEXT_TOKENS;if\([^;]*\)return ` + name + `;)?return ` + number + `\}`},
+		}},
 		{"native_million", []form{{near: `.replacesDefault&&`, before: 40, after: 20, shape: `>=[\w$.]+&&!` + name + `\.replacesDefault&&`, value: "proactive"}}},
 		{"unknown_model", []form{has(`source:"unknown-model"`, "proactive")}},
 		{"summary_cap", []form{

@@ -140,6 +140,13 @@ func TestFacts(t *testing.T) {
 			acts := says == "proactive" || slices.Contains(strings.Split(says, ","), model)
 			is(c.model+" waits for the API to refuse", waits(c.model, c.window), f["reactive"] == "by source" && !acts)
 		}
+		if f["window_4_6"] != "-" {
+			for model, noted := range map[string]bool{"claude-sonnet-4-6": true, "claude-opus-4-6": true, "deepseek-v4": true, "claude-sonnet-4-6[1m]": false, "claude-opus-4-7": false} {
+				notes := p.Limits(policy.Circumstances{Window: 1000000, MaxOutput: output, OutputFrom: "model table", Model: model}).Notes
+				want := "the client takes " + model + " to have " + f["window_4_6"][:3] + ",000 tokens "
+				is(model+" without a mark has less", slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, want) }), noted)
+			}
+		}
 		switch most := get("autocompact.max_output"); {
 		case f["summary_prefix"] != "session":
 		case f["summary_cap"] == "none":

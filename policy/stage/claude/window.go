@@ -131,6 +131,9 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	if own > w.CompactWindow {
 		l.Note("%s: %s is raised to %s (window.auto_compact_least)", c.Name("window.auto_compact_window"), n(w.CompactWindow), n(own))
 	}
+	if c.OutputFrom != "" && c.Window > standardContext && c.Model != "" && !millionUnmarked(c.Model) { // no session shows its window
+		l.Note("the client takes %s to have 200,000 tokens unless its name is marked [1m]: give --window 200k for that", c.Model)
+	}
 	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: window + " - output reserve"})
 	if t.Warning > 0 {
 		l.Add(policy.Limit{Name: "warning threshold", Label: "warn", Operator: ">=", Tokens: t.Warning, Of: policy.OfContext,
@@ -203,6 +206,12 @@ func thresholds(c *policy.Context) Thresholds {
 		return r.Resolve(policy.Circumstances{Window: c.Window, MaxOutput: c.MaxOutput, Model: c.Model, Set: c.WindowSet})
 	}
 	return Thresholds{}
+}
+
+// millionUnmarked reports whether the client takes a model with a larger window to have it without the mark: of Anthropic's
+// all do from claude-opus-4-7 on, of others none.
+func millionUnmarked(model string) bool {
+	return strings.Contains(model, "[1m]") || strings.Contains(model, "claude") && !strings.Contains(model, "-4-6")
 }
 
 // isModel reports whether the id of a model has a name in it, with nothing behind that makes it another version: opus-5-5 is
