@@ -122,7 +122,7 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 		}
 		return phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), either[any](about.Known, pair{number("about " + about.String()), about}, "-")
 	}
-	without, withoutUSD := size(b.Without, b.Unbilled, sim.Unreported, sim.UnreportedUSD)
+	without, withoutUSD := size(b.Without, b.Unbilled, sim.Requests-sim.Recorded, sim.UnreportedUSD)
 	unbilled, unbilledUSD := size(b.Unbilled, b.Without, sim.Compactions, sim.CompactionsUSD)
 	list := []lack{
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),

@@ -16,7 +16,7 @@ type Marker struct {
 	Requests int        `json:"requests"`         // with the marker, in recorded sessions
 	Misses   int        `json:"misses"`           // of these
 	Authors  int        `json:"authors"`          // of these sessions
-	LeftOut  int        `json:"left_out"`         // cache misses without those of one author, at least, % of requests; 0 for one author
+	LeftOut  int        `json:"left_out"`         // % of requests with a cache miss, at least, without those of one author; 0 for one author
 	Source   string     `json:"source"`
 }
 
