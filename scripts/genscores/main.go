@@ -1,6 +1,6 @@
 // Genscores writes policy/preset/scores.json: how well built-in policies predict the automatic compactions and the prunes
 // of folders of recorded sessions. Each release of a product is scored on the sessions that it recorded, subagents
-// included; a policy of the product's family that is no release on all of them.
+// included; a policy named after the product that is no release on all of them.
 //
 // Run it in the root of the repository: go run ./scripts/genscores FOLDER...
 package main
