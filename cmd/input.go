@@ -216,7 +216,7 @@ func folderInputs(sys *system, dir string, warn func(...session.Warning)) (in in
 	for i := range infos {
 		switch {
 		case infos[i].Path == "":
-			warn(session.Warning{File: infos[i].Folder, Message: "session " + infos[i].ID + " is in the index and has no file"})
+			warn(session.Warning{File: infos[i].Folder + string(filepath.Separator), Message: "the index lists session " + infos[i].ID + ", which has no file"})
 		case !infos[i].Sidechain:
 			in.list = append(in.list, infos[i].Path)
 		}

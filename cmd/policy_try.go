@@ -250,7 +250,8 @@ func printTrials(w io.Writer, name string, list []trial, failed error) error {
 	}
 	out := &strings.Builder{}
 	fmt.Fprintf(out, "%s %s: %s, %d requests, %d events\n", report.Clean(name), verdict, sessionsText(len(list)), requests, events)
-	if text := report.RanText(policy.NewUse(name, ran)); text != "" {
+	use := policy.NewUse(name, ran)
+	if text := report.RanText(&use, true); text != "" {
 		fmt.Fprintln(out, report.Clean(text))
 	}
 	line := func(what string, n int, good, bad string) {

@@ -27,8 +27,8 @@ how far replays can be trusted, on your own sessions. With --window, --policy is
 what the others are replayed under.
 
 Requests are compared with those whose whole history is as long. Intervals hold
-at 90 %, over projects. What is predicted is replayed too: where its own replay
-is right and the prediction is not, the sessions differ, not the simulation.
+at 90 %, over projects. What is predicted is replayed too: if that replay fits
+and the prediction does not, the sessions differ and the simulation is right.
 Models have other prices: --model counts and prices all sessions alike.`,
 		Example: `  ctxkit validate ~/.claude/projects --window 200k
   ctxkit validate ~/.claude/projects --window 200k -p claude-code@2.1.145

@@ -46,7 +46,7 @@ func checkPage(p *page, r *check.Report) {
 	for i := range r.Cases {
 		use := r.Cases[i].Use
 		use.Newer = "" // a note of the report
-		p.note(none, ranText(&use, p.All))
+		p.note(none, RanText(&use, p.All))
 	}
 	checkEffects(p, r)
 	for i := range r.Cases {

@@ -59,7 +59,7 @@ var (
 	CompareTables = []TableHead{{"policies", slices.Concat(columnsOf[policyCells](), figureColumns(figureTitles), columnsOf[allCells]())},
 		{"against the first policy", slices.Concat(columnsOf[policyCells](), columnsOf[pairCells](), figureColumns(figureTitles), columnsOf[verdictCells]())},
 		{"what makes figures doubtful", slices.Concat(columnsOf[policyCells](), figureColumns(troubleTitles))},
-		headOf[spreadCells]("by session"), headOf[evidenceCells]("what stands behind the policies")}
+		headOf[spreadCells]("by session")}
 	CostTables = []TableHead{headOf[costPeriodCells]("cost by period"), headOf[costCells]("cost by session"), headOf[bridgeCells]("from the bill to this cost"),
 		headOf[partsCells]("what the cost is made of"), headOf[billedCells]("what was billed"), headOf[billKindCells]("what for"), headOf[billShortCells]("what the bill may be short of")}
 	RegretTables = []TableHead{headOf[missCells]("needed later"), headOf[missSumCells]("sessions")}
@@ -177,15 +177,6 @@ type spreadCells struct {
 	Total  any `col:"total" about:"sum over sessions"`
 	Median any `col:"median" about:"of sessions"`
 	P90    any `col:"p90" about:"90th percentile of sessions"`
-}
-type evidenceCells struct {
-	Policy        any `col:"policy" about:"name of the policy" fit:"wrap"`
-	Truth         any `col:"truth" about:"evidence of it: oracle, observed, described and others"`
-	Decided       any `col:"decided" about:"of the recorded compactions of its product, those that it decides at the exact request"`
-	FreeReplay    any `col:"free replay" about:"the same in a replay that does not follow the recorded compactions" drop:"1"`
-	FalseAlarms   any `col:"false alarms" about:"compactions that it decides and that were not recorded" drop:"2"`
-	FittedDecided any `col:"fitted: decided" about:"decided, in windows fitted to the recorded sessions" drop:"3"`
-	FittedFree    any `col:"fitted: free" about:"free replay, in windows fitted to the recorded sessions" drop:"4"`
 }
 type frontCells struct {
 	Front any `col:"Pareto" about:"* on the Pareto front: no other point is as good in every figure and better in one; ! infeasible, a lower bound; = as a point before"`

@@ -133,7 +133,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		} else {
 			said[newer] = true
 		}
-		p.note(none, either(short && len(uses[i].Ran) < 2, uses[i].Newer, ranText(&uses[i], p.All)))
+		p.note(none, either(short && len(uses[i].Ran) < 2, uses[i].Newer, RanText(&uses[i], p.All)))
 	}
 	for i, figures := range leads(c) {
 		p.note(yellow, doubtText(&uses[i], figures))
@@ -153,11 +153,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 		p.section("what makes figures doubtful"+phraseIf(partly(c), ", over all %v", count(len(c.Sessions), "session")), compareTotals(c.Policies, nil, titles))
 		p.note(faint, legend(titles))
 	}
-	if t := evidenceTable(uses); p.All && len(t.rows) > 0 {
-		p.section("what stands behind the policies", t)
-	} else {
-		p.note(none, evidenceText(uses))
-	}
+	p.note(none, evidenceText(uses))
 	if p.All && len(c.Sessions) > 1 {
 		p.section("by session: total, median and 90th percentile", compareSpread(c))
 		if len(c.Sessions) < compare.Few {

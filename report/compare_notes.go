@@ -52,7 +52,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "needed later –: not counted for `recorded`: which text was read again there depends on what its own client had removed"
+			return "needed later –: not counted for `recorded`, since the agent read again what its own client had removed"
 		}
 	}
 	return ""
@@ -132,12 +132,12 @@ func correctionText(c *compare.Comparison, i int) string {
 		}
 		return signedPercent(exact.Ratio(k.Corrected[i], first, 4))
 	}
-	n := int(max(k.Extra, -k.Extra))
+	n, kind := int(max(k.Extra, -k.Extra)), either(k.Extra > 0, "extra", "spared")+" compaction"
 	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
-		count(n, either(k.Extra > 0, "extra", "spared")+" compaction"), share(0), share(1)) +
-		phraseIf(k.BreakEven.Known, "; they are even if each causes %v USD or %v more requests, and recorded compactions caused %v to %v USD each",
-			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
+		count(n, kind), share(0), share(1)) +
+		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; recorded compactions caused %v to %v USD each",
+			kind, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
 
 // unseenText says how it was measured what compactions cause.
@@ -147,9 +147,9 @@ func unseenText(c *compare.Comparison) string {
 	}
 	u := c.Unseen
 	span := func(low, high string) string { return low + either(high == low, "", " to "+high) }
-	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v extra requests on average to do so, and each of the next %v to %v requests had %v extra tokens: at least the difference from %v as deep in sessions without a compaction. A summary that is not recorded has as many tokens as the session's own, or %v.",
+	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v extra requests on average to do so, and each of the next %v to %v requests had %v tokens more than %v of sessions without a compaction, at the least. Summaries not recorded are assumed as long as the session's own, else %v tokens.",
 		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), span(u.Requests[0].Text(1), u.Requests[1].Text(1)),
-		u.Carried[0], u.Carried[1], span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), count(u.Placebos, "request"), thousands(policy.DefaultSummaryTokens))
+		u.Carried[0], u.Carried[1], span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), count(u.Placebos, "equally late request"), thousands(policy.DefaultSummaryTokens))
 }
 
 // infeasibleText says in how many sessions a policy is infeasible, and why.

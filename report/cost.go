@@ -159,9 +159,9 @@ func costAnswer(sum *SessionCost, name string) string {
 		return phrase("%v %v%v.", is, usd(b.Cost), bound)
 	}
 	billed, usage := b.Alike()
-	that := either(billed == b.Recorded.CostUSD, "the bill", phrase("the %v billed for these calls", usdText(billed)))
+	that := either(billed == b.Recorded.CostUSD, "the bill", phrase("the %v billed for the same calls", usdText(billed)))
 	part := usdText(usage)
-	return phrase("%v %v%v%v%v.", is, usd(b.Cost), phraseIf(part != usdText(b.Cost), ", %v of it for the recorded usage", part), before(", ", shareText(billed, usage, that)), bound)
+	return phrase("%v %v%v%v%v.", is, usd(b.Cost), phraseIf(part != usdText(b.Cost), "; without estimated outputs and requests it is %v", part), before(", ", shareText(billed, usage, that)), bound)
 }
 
 // shareText says by how much b is more or less than a, which is called name: "5.1 % less than the bill"; "" where a is nothing.
@@ -236,7 +236,7 @@ func stepTexts(stages []replay.StageCost) map[string]string {
 		replay.StepClient:     "the client's own requests, whose usage is not in the file",
 		replay.StepModel:      "another model: prices, tokenizer, cache",
 		replay.StepIdeal:      "policy: content",
-		replay.StepBreaks:     "policy: cache misses by edits" + before(": ", strings.Join(named, ", ")),
+		replay.StepBreaks:     "policy: cache misses after clearing and compaction" + phraseIf(len(named) > 0, " (%v)", strings.Join(named, ", ")),
 		replay.StepLifetime:   "policy: expired",
 		replay.StepPlacement:  "policy: not covered by breakpoints",
 		replay.StepOwnCalls:   "policy: its summarization requests, for the client's",
@@ -259,14 +259,14 @@ func partsTable(sum *SessionCost) *table {
 	if p.Changes.Known {
 		add("of ideal: what another model, tools or settings, and thinking that the server left out, lost", p.Changes)
 	}
-	add("cache misses by edits", p.Breaks)
+	add("cache misses after clearing and compaction", p.Breaks)
 	for _, s := range p.ByStage {
 		if len(p.ByStage) > 1 {
 			add("cache misses by "+s.Stage, s.Breaks)
 		}
 	}
 	add("expired: the cache TTL was over", p.Lifetime)
-	add("not read: no breakpoint or its look-back reaches it", p.Placement)
+	add("not read: too far from any cache breakpoint", p.Placement)
 	add("summarization requests", p.OwnCalls)
 	add("output", p.Output)
 	return t

@@ -96,7 +96,7 @@ func TestCostAnswer(t *testing.T) {
 	}{
 		{"recorded", nil, "The recorded session was billed 20.00 USD. Simulated, it costs 11.00 USD, 45.0 % less than the bill."},
 		{"subagents", []func(*SessionCost){agents},
-			"The recorded session was billed 20.00 USD, 10.00 USD of it by 2 subagents. Simulated without the subagents, it costs 11.00 USD, 10.0 % more than the 10.00 USD billed for these calls."},
+			"The recorded session was billed 20.00 USD, 10.00 USD of it by 2 subagents. Simulated without the subagents, it costs 11.00 USD, 10.0 % more than the 10.00 USD billed for the same calls."},
 		{"no cache", []func(*SessionCost){func(s *SessionCost) { s.Cache = replay.CacheNone }},
 			"The recorded session was billed 20.00 USD. Simulated with no prompt cache, it costs 11.00 USD."},
 		{"model", []func(*SessionCost){model},

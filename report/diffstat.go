@@ -48,7 +48,7 @@ func (p *diffPage) stat() {
 	case sum > 0:
 		change = "+" + change
 	}
-	p.note(bold, phrase("%v changed, %v added: %v to %v tokens (%v)", count(changed, "message"), added, from, p.d.After, change))
+	p.note(bold, phrase("%v changed, %v added: %v to %v tokens (%v), without system prompt and tools", count(changed, "message"), added, from, p.d.After, change))
 }
 
 // statBar returns the bar of a change in tokens: w columns for the largest one.

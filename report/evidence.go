@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -12,13 +11,7 @@ import (
 const hypothesis = "unconfirmed"
 
 // ShortTruth is what stands behind a policy, in a word or two.
-func ShortTruth(list ...policy.Truth) string {
-	var texts []string
-	for _, t := range list {
-		texts = append(texts, either(t.Hypothesis(), hypothesis, string(t)))
-	}
-	return strings.Join(texts, ", ")
-}
+func ShortTruth(t policy.Truth) string { return either(t.Hypothesis(), hypothesis, string(t)) }
 
 // ShortScore is a score for a narrow column: decided/free/recorded, and a star where windows are fitted.
 func ShortScore(s *policy.Score) string {
@@ -82,7 +75,7 @@ func TruthText(t policy.Truth, s *policy.Score) string {
 // useNotes say what the names of policies meant, and which of them are unconfirmed.
 func useNotes(p *page, uses ...policy.Use) {
 	for i := range uses {
-		p.note(none, ranText(&uses[i], true))
+		p.note(none, RanText(&uses[i], true))
 	}
 	for i := range uses {
 		p.note(yellow, doubtText(&uses[i], nil))
@@ -92,29 +85,28 @@ func useNotes(p *page, uses ...policy.Use) {
 // mostReleases is how many releases of a product are named where not all are.
 const mostReleases = 3
 
-// RanText says which releases the bare name of a product meant, and that one is newer than any that was read; "" where
-// the name is a policy's own.
-func RanText(u policy.Use) string { return ranText(&u, true) }
-
-// ranText says which releases the bare name of a product meant, all or some of them, and that one is newer than any that
+// RanText says which releases the bare name of a product meant, all or some of them, and that one is newer than any that
 // was read; "" where the name is a policy's own.
-func ranText(u *policy.Use, all bool) string {
+func RanText(u *policy.Use, all bool) string {
 	var ran []string
-	sessions := 0
+	sessions, by := 0, ", by the client and date of the session"
 	for _, r := range u.Ran {
 		sessions += r.Sessions
 	}
 	for i, r := range u.Ran {
 		text := r.Policy + phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions)))
-		if r.Older > 0 {
-			text += either(sessions == 1, " (the oldest known; the session is older)", phrase(" (%v older than it)", r.Older))
+		switch {
+		case r.Older > 0 && sessions == 1:
+			by = ": the session is older than any known release"
+		case r.Older > 0:
+			text += phrase(" (%v older than any known release)", r.Older)
 		}
 		ran = append(ran, text)
 	}
 	if n := len(ran) - mostReleases; !all && n > 1 {
 		ran = append(ran[:mostReleases], phrase("and %v more", n))
 	}
-	return joined("; ", phraseIf(len(ran) > 0, "%v was taken as %v, by the client and date of the session", u.Name, strings.Join(ran, ", ")), u.Newer)
+	return joined("; ", phraseIf(len(ran) > 0, "%v was taken as %v%v", u.Name, strings.Join(ran, ", "), by), u.Newer)
 }
 
 // doubtText says that a policy is unconfirmed, and by which figures it is the best one all the same; "" for others.
@@ -129,41 +121,30 @@ func doubtText(u *policy.Use, leads []string) string {
 	return u.Name + led + " is " + hypothesisText(u.Score)
 }
 
-// evidenceText says in short what stands behind policies.
+// checks are what policies were checked against.
+func checks() map[policy.Truth]string {
+	return map[policy.Truth]string{
+		policy.TruthRecorded: "against recordings", policy.TruthOracle: "against its own code", policy.TruthDocumented: "against its documentation",
+		policy.TruthDescribed: hypothesis, policy.TruthOwn: "not checked: no product has it as released",
+	}
+}
+
+// evidenceText says in short how policies were checked.
 func evidenceText(uses []policy.Use) string {
 	var list []string
 	for _, u := range uses {
-		if len(u.Truths) == 0 {
+		if u.Name == "recorded" || len(u.Truths) == 0 {
 			continue
 		}
 		decided := ""
 		if s := u.Score; s != nil && s.Recorded > 0 {
-			decided = phrase("%v of %v at the exact request", s.Decided, count(s.Recorded, "recorded compaction"))
+			decided = phrase(" (%v of %v at the exact request in its test sessions)", s.Decided, count(s.Recorded, "compaction"))
 		}
-		list = append(list, u.Name+" ("+joined("; ", ShortTruth(u.Truths...), decided)+")")
-	}
-	return before("Policies are confirmed by: ", strings.Join(list, ", "))
-}
-
-// evidenceTable has a row per policy that says what stands behind it.
-func evidenceTable(uses []policy.Use) *table {
-	of := func(n, recorded int) string { return phraseIf(recorded > 0, "%v of %v", n, recorded) }
-	t := tableOf[evidenceCells]()
-	if !slices.ContainsFunc(uses, func(u policy.Use) bool { return u.Score != nil }) {
-		t.columns = t.columns[:2]
-	}
-	for _, u := range uses {
-		if len(u.Truths) == 0 {
-			continue
+		var how []string
+		for _, t := range u.Truths {
+			how = append(how, checks()[t])
 		}
-		cells := evidenceCells{Policy: u.Name, Truth: ShortTruth(u.Truths...)}
-		if s := u.Score; s != nil {
-			cells.Decided, cells.FreeReplay, cells.FalseAlarms = number(of(s.Decided, s.Recorded)), number(of(s.Free, s.Recorded)), s.Alarms
-			if f := s.Fitted; f != nil {
-				cells.FittedDecided, cells.FittedFree = number(of(f.Decided, f.Recorded)), number(of(f.Free, f.Recorded))
-			}
-		}
-		t.put(either(u.Hypothesis(), yellow, none), cells)
+		list = append(list, u.Name+" "+strings.Join(how, " and ")+decided)
 	}
-	return t
+	return before("How each policy was checked: ", strings.Join(list, ", "))
 }

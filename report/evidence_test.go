@@ -13,18 +13,18 @@ func TestRanText(t *testing.T) {
 	first, older, next := ran("p-1", "1", "of its time", false), ran("p-1", "1", "the oldest", true), ran("p-2", "2", "of its time", false)
 	for want, list := range map[string][]*policy.Policy{
 		"": {ran("p-1", "1", "", false)},
-		"p was taken as p-1, by the client and date of the session":                                           {first},
-		"p was taken as p-1 (the oldest known; the session is older), by the client and date of the session":  {older},
-		"p was taken as p-1 in 3 sessions (2 older than it), p-2 in 1, by the client and date of the session": {next, older, first, older},
-		"p was taken as p-1 in 1 session, p-2 in 1, by the client and date of the session":                    {next, first},
+		"p was taken as p-1, by the client and date of the session":                                                          {first},
+		"p was taken as p-1: the session is older than any known release":                                                    {older},
+		"p was taken as p-1 in 3 sessions (2 older than any known release), p-2 in 1, by the client and date of the session": {next, older, first, older},
+		"p was taken as p-1 in 1 session, p-2 in 1, by the client and date of the session":                                   {next, first},
 	} {
 		use := policy.NewUse("p", list)
-		if got := ranText(&use, true); got != want {
+		if got := RanText(&use, true); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 	five := policy.NewUse("p", []*policy.Policy{first, first, next, ran("p-3", "3", "of its time", false), ran("p-4", "4", "of its time", false), ran("p-5", "5", "of its time", false)})
-	if got, want := ranText(&five, false), "p was taken as p-1 in 2 sessions, p-2 in 1, p-3 in 1, and 2 more, by the client and date of the session"; got != want {
+	if got, want := RanText(&five, false), "p was taken as p-1 in 2 sessions, p-2 in 1, p-3 in 1, and 2 more, by the client and date of the session"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -118,7 +118,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	notes = append(notes, feasibleText(c), moneyText(c.Money(), p.NoText), recordedText(c))
 	uses := c.Uses()
 	for i := range uses {
-		notes = append(notes, ranText(&uses[i], true))
+		notes = append(notes, RanText(&uses[i], true))
 	}
 	for i, figures := range leads(c) {
 		notes = append(notes, doubtText(&uses[i], figures))
@@ -142,9 +142,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if !p.NoText {
 		h.addNotes(group+"About the sessions, under every policy", append(flagTexts(c, &p.Hints), append(unpricedNotes(c.Sessions, &p.Hints), lostNotes(c, &p.Hints)...)...)...)
 	}
-	if t := evidenceTable(uses); len(t.rows) > 0 {
-		add(tableSection("What stands behind the policies", "", t))
-	}
+	h.addNotes("", evidenceText(uses))
 	if len(c.Sessions) > 1 {
 		spread := tableSection("By session: total, median and 90th percentile", "", compareSpread(c))
 		for i, rows := 1, spread.Data.(*htmlTable).Rows; i < len(rows); i++ {

@@ -59,7 +59,7 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
 	notes = append(notes, besideText(bill.OfEntries(bills...), price.USD{}, "", fit), before("requests: ", heldText(held, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A warm cache needs the client that filled it: "+
-		"a restarted one sends another beginning and mostly pays the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
+		"after a restart the prompt begins differently, so you mostly pay the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
 		"An empty cell: the client is unknown, the summary request is larger than the window, or the recorded usage contradicts the length of the messages. pays back: how many requests without a long pause it takes until compacting now has cost less than going on; -: never.")
 	return listing(resumeText(list, first, name, warm, opt.Now), t, object{{"schema", ResumeSchema}, {"now", opt.Now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
 }

@@ -128,7 +128,7 @@ func sweepPage(p *page, s *sweep.Grid) {
 	for _, figure := range s.By {
 		by = append(by, titleOf(figure))
 	}
-	p.note(faint, "* on the Pareto front: no other point is lower in "+strings.Join(by, " or ")+" without being higher in another of them. "+cacheNote(s.Cache))
+	p.note(faint, "* on the Pareto front: no other point has less of one figure ("+strings.Join(by, ", ")+") without more of another. "+cacheNote(s.Cache))
 }
 
 // bestTexts name the best point, compare it with the policy as it is, and say what the choice is worth in other sessions.

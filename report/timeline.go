@@ -69,7 +69,7 @@ func headFields(tl *replay.Timeline, opt *Layout) [][2]string {
 	var limits []string
 	for _, l := range tl.Limits {
 		if l.Acts {
-			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " of "+string(l.Of)))
+			limits = append(limits, l.Name+" "+thousands(l.Tokens)+either(l.Of == policy.OfContext, "", " tokens of "+string(l.Of)))
 		}
 	}
 	return [][2]string{{"title", tl.Title}, {"file", tl.File}, {"recorded", recordedSpan(tl, opt.Zone)}, {"requests", heldText(recordedRequests(tl), "")}, {"model", tl.Model}, {"tokens", ConversionText(tl.Converted)}, {"policy", tl.Policy + before(": ", tl.Chosen)},

@@ -51,6 +51,6 @@ func Validate(w io.Writer, sessions []predict.SessionTally, window, out int, use
 	answer += either(len(rows) > 0, phrase(": the mean input of a request is off by %v %% at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
 	return listing(answer, t, object{{"schema", ValidateSchema}, {"recorded", recorded}, {"predicting", len(sessions) - recorded}, {"left_out", out}, {"rows", notNil(rows)}},
 		phraseIf(out > 0, "left out: %v of other clients, or compacted in another window", count(out, "session")),
-		"context: tokens of a request. usd: of a request. compactions: for 100,000 tokens of history, of sessions that have any. compacted from: tokens that a compaction begins with. "+
-			"history: tokens of the whole history, nothing compacted. replayed: the recorded sessions under the same policy: where it is right and the prediction is not, the sessions differ, not the simulation.").after(use).print(w, opt)
+		"context: tokens of a request. usd: of a request. "+phraseIf(slices.ContainsFunc(rows, func(r predict.Row) bool { return r.Measure == "compactions" }), "compactions: per 100,000 tokens of history, in sessions with a compaction. compacted from: tokens that a compaction begins with. ")+
+			"history: tokens of the whole history, nothing compacted. replayed: the recorded sessions under the same policy: if replayed fits and predicted does not, the sessions differ and the simulation is right.").after(use).print(w, opt)
 }

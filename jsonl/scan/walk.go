@@ -24,9 +24,6 @@ func Object(b []byte, i, depth int) Members {
 // Key returns the bytes between the key's quotes; plain: there is no backslash in them.
 func (m *Members) Key() (key []byte, plain bool) { return m.b[m.keyAt+1 : m.keyEnd], m.plain }
 
-// KeyAt returns the index of the key's first byte, after its quote.
-func (m *Members) KeyAt() int { return m.keyAt + 1 }
-
 // Text returns the text that is walked.
 func (m *Members) Text() []byte { return m.b }
 

@@ -54,7 +54,7 @@ func (r *Scores) measures() []Bar {
 	add("hits", c.Hits, c.Recorded, 85, "recorded automatic compactions decided at the exact request")
 	add("alarms", c.Alarms, decided, 5, "of the policy's compactions: those where none is recorded").Most = true
 	add("microcompactions", m.Same+m.Confirmed, micro, 90,
-		"recorded microcompactions that clear the same tool results, or are made where the recorded usage drops")
+		"recorded microcompactions that the policy makes too: the same results cleared, or at the same drop in usage")
 	add("microcompaction_alarms", m.Alarms, m.Hits+m.Confirmed+m.Alarms, 20,
 		"of the policy's microcompactions: those where none is recorded").Most = true
 	add("read_within_5", u.Near, u.Requests, 98, "requests whose simulated cache read is within 5 %")
@@ -68,7 +68,7 @@ func (r *Scores) measures() []Bar {
 	cost := &r.Usage[0].CostError
 	errorOf("input_cost_mean", cost.Mean, cost.Sessions, 4, "mean error of a session's input cost by the simulated cache").Least = fewestSessions
 	errorOf("input_cost_median", cost.Median, cost.Sessions, 2, "the median of these errors").Least = fewestSessions
-	errorOf("input_cost_sum", math.Abs(cost.Expected), cost.Sessions, 2, "error of the input cost of all sessions together, with the expected cache misses that no line shows").Least = fewestSessions
+	errorOf("input_cost_sum", math.Abs(cost.Expected), cost.Sessions, 2, "error of the input cost of all sessions together, with expected cache misses that the file does not explain").Least = fewestSessions
 	for i := range list {
 		list[i].Least = cmp.Or(list[i].Least, leastFor(&list[i]))
 		list[i].judge()
