@@ -400,14 +400,15 @@ func statsCSV(list []*stats.SessionStats) *table {
 
 // overheadNote names the part of it that was never used, and what a policy can do about it.
 func overheadNote(o *stats.PromptOverhead) string {
-	n, tokens, sent := 0, 0, 0
+	n, tokens, sent, usd := 0, 0, 0, price.USD{}
 	for _, p := range o.Parts {
 		if p.Part == "tool" && p.Calls == 0 && p.Bytes > 0 {
 			n++
 			tokens += p.Tokens
 			sent += p.Sent
+			usd.Add(p.USD)
 		}
 	}
-	return phraseIf(n > 0, "%v never called take %v tokens of each request, %v so far. ", count(n, "tool"), tokens, sent) +
+	return phraseIf(n > 0, "%v never called take %v tokens of each request, %v so far%v. ", count(n, "tool"), tokens, sent, phraseIf(usd.Known, ", for %v USD", usd)) +
 		"No policy takes any of this away: tools and the system prompt are the client's settings. The tokens are those of the system prompt and tools by the usage, divided by the length of the parts."
 }
