@@ -218,8 +218,9 @@ func readNotes(r *stats.Reads) []string {
 // contentPicture draws the window as 10 by 10 cells, with a legend next to it.
 func contentPicture(p *page, s *stats.SessionStats) []string {
 	const side, cells = 10, 100
-	held, weights, marks, styles := 0, []int{}, []string{}, []style{}
+	held, names, weights, marks, styles := 0, 0, []int{}, []string{}, []style{}
 	for _, c := range s.Categories {
+		names = max(names, width(contentNames[c.Category]))
 		if c.Tokens > 0 {
 			held += c.Tokens
 			weights, marks, styles = append(weights, c.Tokens), append(marks, contentMarks[c.Category]), append(styles, contentStyles[c.Category])
@@ -235,10 +236,6 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 		for range n {
 			grid = append(grid, p.paint(styles[i], marks[i]))
 		}
-	}
-	names := 0
-	for _, c := range s.Categories {
-		names = max(names, width(contentNames[c.Category]))
 	}
 	names = min(names, p.lineWidth()-2*side-18) // the cells, a gap, the mark and the tokens
 	var legend []string

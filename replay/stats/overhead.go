@@ -74,10 +74,9 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 	if err != nil || shape == nil {
 		return err
 	}
-	var of CategoryTokens
-	system := slices.IndexFunc(s.Categories, func(c CategoryTokens) bool { return c.Category == category.System })
-	if system >= 0 {
-		of = s.Categories[system]
+	of := &CategoryTokens{}
+	if i := slices.IndexFunc(s.Categories, func(c CategoryTokens) bool { return c.Category == category.System }); i >= 0 {
+		of = &s.Categories[i]
 	}
 	o := &PromptOverhead{Line: shape.Line}
 	if o.Parts, err = PromptParts(rec, s.Counter, shape, of.Tokens); err != nil {
@@ -137,7 +136,7 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 		return cmp.Or(strings.Compare(b.Part, a.Part), cmp.Compare(min(a.Calls, 1), min(b.Calls, 1)), cmp.Compare(b.Tokens, a.Tokens))
 	})
 	if of.Tokens > 0 {
-		s.Categories[system].Of = portions(o.Parts)
+		of.Of = portions(o.Parts)
 	}
 	o.InMessages = added(s.Categories)
 	s.Overhead = o
