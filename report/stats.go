@@ -218,8 +218,9 @@ func readNotes(r *stats.Reads) []string {
 // contentPicture draws the window as 10 by 10 cells, with a legend next to it.
 func contentPicture(p *page, s *stats.SessionStats) []string {
 	const side, cells = 10, 100
-	held, weights, marks, styles := 0, []int{}, []string{}, []style{}
+	held, names, weights, marks, styles := 0, 0, []int{}, []string{}, []style{}
 	for _, c := range s.Categories {
+		names = max(names, width(contentNames[c.Category]))
 		if c.Tokens > 0 {
 			held += c.Tokens
 			weights, marks, styles = append(weights, c.Tokens), append(marks, contentMarks[c.Category]), append(styles, contentStyles[c.Category])
@@ -235,10 +236,6 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 		for range n {
 			grid = append(grid, p.paint(styles[i], marks[i]))
 		}
-	}
-	names := 0
-	for _, c := range s.Categories {
-		names = max(names, width(contentNames[c.Category]))
 	}
 	names = min(names, p.lineWidth()-2*side-18) // the cells, a gap, the mark and the tokens
 	var legend []string
@@ -400,14 +397,15 @@ func statsCSV(list []*stats.SessionStats) *table {
 
 // overheadNote names the part of it that was never used, and what a policy can do about it.
 func overheadNote(o *stats.PromptOverhead) string {
-	n, tokens, sent := 0, 0, 0
+	n, tokens, sent, usd := 0, 0, 0, price.USD{}
 	for _, p := range o.Parts {
 		if p.Part == "tool" && p.Calls == 0 && p.Bytes > 0 {
 			n++
 			tokens += p.Tokens
 			sent += p.Sent
+			usd.Add(p.USD)
 		}
 	}
-	return phraseIf(n > 0, "%v never called take %v tokens of each request, %v so far. ", count(n, "tool"), tokens, sent) +
+	return phraseIf(n > 0, "%v never called take %v tokens of each request, %v so far%v. ", count(n, "tool"), tokens, sent, phraseIf(usd.Known, ", for %v USD", usd)) +
 		"No policy takes any of this away: tools and the system prompt are the client's settings. The tokens are those of the system prompt and tools by the usage, divided by the length of the parts."
 }
