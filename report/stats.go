@@ -120,7 +120,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		return none
 	}))
 	subagentSection(p, s.Subagents)
-	p.note(none, besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit))
+	p.note(none, joined(" ", besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit), promptText(s.PromptUSD, s.Prompts)))
 	p.notes(faint, statsNotes(s))
 }
 
@@ -332,7 +332,12 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 		p.notes(none, readNotes(&sum.Reads))
 	}
 	subagentSection(p, sum.Subagents)
-	p.note(none, besideText(nameless(sum.Bill, p.NoText), sum.Simulated, "", sum.CacheFit))
+	p.note(none, joined(" ", besideText(nameless(sum.Bill, p.NoText), sum.Simulated, "", sum.CacheFit), promptText(sum.PromptUSD, sum.Prompts)))
+}
+
+// promptText says what a prompt costs.
+func promptText(usd price.USD, prompts int) string {
+	return phraseIf(usd.Known && prompts > 1, "Simulated, each of the %v prompts costs %v on average.", prompts, usdText(usd))
 }
 
 // heaviestTable has a row for each conversation.
