@@ -158,15 +158,15 @@ func (l *linter) off(c *Check) {
 	if p, ok := c.Stage.Params.(interface{ Lacks() string }); ok && p.Lacks() != "" {
 		hint = "leave it out, " + p.Lacks()
 	}
-	where := ""
-	if file := l.at[by].File; file != "" && file != by {
-		where = " in " + file
+	where, switched := "", l.at[by].File
+	if switched != "" && switched != by {
+		where = " in " + switched
 	}
 	for i, f := range c.fields() {
 		key := d.Name + "." + f.Name
 		limit := slices.ContainsFunc(limits, func(l Limit) bool { return l.Key == key })
 		file := l.at[key].File
-		given := file == key || IsFile(file) && c.IsSet(key)
+		given := file == key || IsFile(file) && (file != switched || c.IsSet(key))
 		if i != on && given && (limit || d.Moments&Manual == 0) {
 			l.add(RuleUnused, key, hint, "it changes nothing: %s is false%s", by, where)
 		}

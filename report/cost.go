@@ -182,7 +182,7 @@ func bridgeTable(sum *SessionCost, name string) *table {
 	t := tableOf[bridgeCells]()
 	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
 	t.put(bold, bridgeCells{"billed" + phraseIf(b.Recorded.AtLeast(), ", at least") + ", by the recorded usage", b.Recorded.Calls, b.Recorded.CostUSD})
-	texts, reached := stepTexts(sum.Parts.ByStage), 0
+	texts := stepTexts(sum.Parts.ByStage)
 	totals := []struct {
 		after string // the last step to it
 		title string
@@ -194,12 +194,11 @@ func bridgeTable(sum *SessionCost, name string) *table {
 		{replay.StepOutput, "= under " + name, b.Cost, b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)},
 	}
 	for _, name := range replay.Steps() {
-		if s := b.Step(name); slices.ContainsFunc(b.Steps, func(s replay.BridgeStep) bool { return s.Step == name }) {
+		if s := b.Step(name); s.Calls != 0 || s.USD.Nano != 0 {
 			t.put(none, bridgeCells{texts[name], either[any](s.Calls > 0, s.Calls, ""), signed(s.USD)})
 		}
-		if at := totals[min(reached, len(totals)-1)]; name == at.after {
-			reached++
-			if at.shown {
+		for _, at := range totals {
+			if name == at.after && at.shown {
 				t.put(bold, bridgeCells{at.title, "", at.usd})
 			}
 		}
@@ -281,6 +280,7 @@ func costNotes(sum *SessionCost) []string {
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
 		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens.", caller(sum.Policy), own),
 		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
+		phraseIf(lost != "" && caller(sum.Policy) == "client", "Their cost is in the parts cache misses, expired and not read; `why` counts the cache misses of the recorded usage."),
 		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit), roughText(sum.Bridge.Fit),
 		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "No known price for %v of %v: left out of the cost.", total.Unpriced, count(total.Calls, "request")),
