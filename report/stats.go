@@ -139,10 +139,12 @@ func statsText(s *stats.SessionStats) string {
 		text += phrase("; %v of that was %v", perMille(top.PerMille), contentNames[top.Category])
 	}
 	text += "."
-	if r := &s.Reads; r.Results >= leastReads && r.Tokens > 0 {
-		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
-	}
-	return text
+	return text + supersededText(&s.Reads)
+}
+
+// supersededText says how much of what was read came again.
+func supersededText(r *stats.Reads) string {
+	return phraseIf(r.Results >= leastReads && r.Tokens > 0, " %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
 }
 
 // sentText says how much input requests had, what it cost, and what the most of it was.
@@ -359,11 +361,7 @@ func heaviestTable(list []*stats.SessionStats) *table {
 
 // overviewText is the answer for several conversations in words.
 func overviewText(t *stats.StatsTotal) string {
-	text := joined(" ", phrase("%v:", count(t.Sessions, "session")), sentText(t.Sent, t.Requests, t.InputUSD, t.Categories))
-	if t.Reads.Results >= leastReads && t.Reads.Tokens > 0 {
-		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(t.Reads.Superseded(), t.Reads.Tokens))
-	}
-	return text
+	return joined(" ", phrase("%v:", count(t.Sessions, "session")), sentText(t.Sent, t.Requests, t.InputUSD, t.Categories)) + supersededText(&t.Reads)
 }
 
 // statsCSV has a row per item of every list.
