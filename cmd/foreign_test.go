@@ -75,7 +75,7 @@ func TestRefusedEverywhere(t *testing.T) {
 func TestNothingToReport(t *testing.T) {
 	dir := t.TempDir()
 	head := func(n int, path ...string) string {
-		text, err := os.ReadFile(filepath.Join(append([]string{"..", "jsonl"}, path...)...))
+		text, err := os.ReadFile(filepath.Join(append([]string{"..", "jsonl", "internal"}, path...)...))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -120,7 +120,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		return none
 	}))
 	subagentSection(p, s.Subagents)
-	p.note(none, besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit))
+	p.note(none, joined(" ", besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit), promptText(s.PromptUSD, s.Prompts)))
 	p.notes(faint, statsNotes(s))
 }
 
@@ -139,10 +139,12 @@ func statsText(s *stats.SessionStats) string {
 		text += phrase("; %v of that was %v", perMille(top.PerMille), contentNames[top.Category])
 	}
 	text += "."
-	if r := &s.Reads; r.Results >= leastReads && r.Tokens > 0 {
-		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
-	}
-	return text
+	return text + supersededText(&s.Reads)
+}
+
+// supersededText says how much of what was read came again.
+func supersededText(r *stats.Reads) string {
+	return phraseIf(r.Results >= leastReads && r.Tokens > 0, " %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
 }
 
 // sentText says how much input requests had, what it cost, and what the most of it was.
@@ -329,7 +331,12 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 		p.notes(none, readNotes(&sum.Reads))
 	}
 	subagentSection(p, sum.Subagents)
-	p.note(none, besideText(nameless(sum.Bill, p.NoText), sum.Simulated, "", sum.CacheFit))
+	p.note(none, joined(" ", besideText(nameless(sum.Bill, p.NoText), sum.Simulated, "", sum.CacheFit), promptText(sum.PromptUSD, sum.Prompts)))
+}
+
+// promptText says what a prompt costs.
+func promptText(usd price.USD, prompts int) string {
+	return phraseIf(usd.Known && prompts > 1, "Simulated, each of the %v prompts costs %v on average.", prompts, usdText(usd))
 }
 
 // heaviestTable has a row for each conversation.
@@ -351,11 +358,7 @@ func heaviestTable(list []*stats.SessionStats) *table {
 
 // overviewText is the answer for several conversations in words.
 func overviewText(t *stats.StatsTotal) string {
-	text := joined(" ", phrase("%v:", count(t.Sessions, "session")), sentText(t.Sent, t.Requests, t.InputUSD, t.Categories))
-	if t.Reads.Results >= leastReads && t.Reads.Tokens > 0 {
-		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(t.Reads.Superseded(), t.Reads.Tokens))
-	}
-	return text
+	return joined(" ", phrase("%v:", count(t.Sessions, "session")), sentText(t.Sent, t.Requests, t.InputUSD, t.Categories)) + supersededText(&t.Reads)
 }
 
 // statsCSV has a row per item of every list.
