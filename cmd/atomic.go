@@ -101,7 +101,7 @@ func (f *atomicFile) complete() error {
 }
 
 // rename renames complete files to their paths. An interrupt comes before the first of them or after the last one. Where
-// the program is killed meanwhile, the first file is missing, so that no older one stands beside new ones.
+// the program is killed meanwhile, the first file is missing, so that no older one stands next to new ones.
 func (s *system) rename(files []*atomicFile) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

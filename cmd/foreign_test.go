@@ -143,7 +143,7 @@ func foreignFiles(t *testing.T) (files []string) {
 		}
 	}
 	for _, reader := range []string{"codex", "copilot", "gemini", "opencode", "pi"} { // folders, not products
-		add(filepath.Join("..", "jsonl", reader, "testdata"))
+		add(filepath.Join("..", "jsonl", "internal", reader, "testdata"))
 	}
 	for _, name := range []string{"CTXKIT_CODEX", "CTXKIT_AGENTS"} {
 		if dir := os.Getenv(name); dir == "" {

@@ -120,10 +120,10 @@ func newMutation(t *testing.T) *mutation {
 	}
 	m.agents = []string{"cline", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen", "tables"}
 	for _, reader := range m.agents {
-		add(reader, glob("../jsonl/"+reader+"/testdata/*.json*")...)
+		add(reader, glob("../jsonl/internal/"+reader+"/testdata/*.json*")...)
 	}
 	m.agents = append(m.agents, "claude-code", "claude-code")
-	m.folders = []string{"../testdata/sessions/subagent", "../testdata/sessions/offload", "../jsonl/cline/testdata/cli", "../jsonl/cline/testdata/task", "../jsonl/kimi/testdata/share/sessions", ""}
+	m.folders = []string{"../testdata/sessions/subagent", "../testdata/sessions/offload", "../jsonl/internal/cline/testdata/cli", "../jsonl/internal/cline/testdata/task", "../jsonl/internal/kimi/testdata/share/sessions", ""}
 	m.stores = databases(t)
 	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard)
 	root := newRoot(sys)
@@ -442,7 +442,7 @@ type databaseFiles struct {
 	ids       []string
 }
 
-// databases are one of OpenCode, and one of each client of jsonl/tables, with what was written in the file and in the log.
+// databases are one of OpenCode, and one of each client of jsonl/internal/tables, with what was written in the file and in the log.
 func databases(t *testing.T) (list []databaseFiles) {
 	t.Helper()
 	read := func(path string) []byte {
@@ -452,7 +452,7 @@ func databases(t *testing.T) (list []databaseFiles) {
 		}
 		return text
 	}
-	list = []databaseFiles{{text: read("../jsonl/opencode/testdata/opencode.db"), ids: []string{"ses_2a0001ffe001AbCdEfGhIjKlMn", "ses_2a0002"}}}
+	list = []databaseFiles{{text: read("../jsonl/internal/opencode/testdata/opencode.db"), ids: []string{"ses_2a0001ffe001AbCdEfGhIjKlMn", "ses_2a0002"}}}
 	for _, words := range []string{"goose 20261120_1 20261120_2", "crush c-1 c-2"} {
 		client, ids := strings.Fields(words)[0], strings.Fields(words)[1:]
 		path := filepath.Join(t.TempDir(), "s.db")
@@ -460,7 +460,7 @@ func databases(t *testing.T) (list []databaseFiles) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.Exec("PRAGMA journal_mode=wal;" + string(read("../jsonl/tables/testdata/"+client+".sql"))); err != nil {
+		if err := conn.Exec("PRAGMA journal_mode=wal;" + string(read("../jsonl/internal/tables/testdata/"+client+".sql"))); err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, databaseFiles{read(path), read(path + "-wal"), ids})

@@ -215,7 +215,7 @@ func microNotes(r *backtest.Scores) (notes []string) {
 	return notes
 }
 
-// authorTable has a row per author, and one for all; none where the usage is not told apart.
+// authorTable has a row per author, and one for all; none where authors are not compared.
 func authorTable(r *backtest.Scores) *table {
 	rows := r.Authors
 	if u := &r.Usage[0]; len(rows) > 0 {

@@ -40,14 +40,19 @@ func clientReports(b *bill.Bill) string {
 	if c.More.Known {
 		more = usdText(c.More) + " more"
 		all := price.USD{Nano: c.CostUSD.Nano - c.Unpriced.Nano, Known: true}
-		if c.Calls < b.Calls {
-			more += phrase(" for %v of %v", c.Calls, count(b.Calls, "call"))
+		if coverage(b) != "" {
+			more += coverage(b)
 		} else if text := usdText(all); all.Nano > b.CostUSD.Nano && text != usdText(b.CostUSD) {
 			more = text
 		}
 	}
 	reports := joined(" and ", more, phraseIf(c.Unpriced.Known, "%v for what has no price", usdText(c.Unpriced)))
 	return phraseIf(reports != "", " (the client reports %v)", reports)
+}
+
+// coverage says for how many calls of a bill the client reports a cost: " for 3 of 4 calls"; "" where for all.
+func coverage(b *bill.Bill) string {
+	return phraseIf(b.Client.Calls < b.Calls, " for %v of %v", b.Client.Calls, count(b.Calls, "call"))
 }
 
 // ofBilled is a part of a bill: "2.00 USD of the 20.00 USD billed (10.0 %)".
@@ -111,24 +116,20 @@ type lack struct {
 // the simulation of the recorded session; nil: there is none.
 func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 	part, of := &b.Partial, " of "+count(b.Calls+b.Without, "response")
-	var sim replay.CacheFit
-	if fit != nil {
-		sim = *fit
-	}
-	size := func(calls, others, simulated int, about price.USD) (string, any) {
+	sim := cmp.Or(fit, &replay.CacheFit{})
+	unknown := func(what, of string, calls, others, simulated int, about price.USD) lack {
 		if c := b.Client; c != nil && c.More.Known && c.Calls >= b.Calls && others == 0 {
 			rest := price.USD{Nano: max(c.More.Nano-part.CostUSD.Nano, 0), Known: true}
-			return phrase(" (%v by the client's total)", usdText(rest)), rest
+			return lack{what, of, phrase(" (%v by the client's total)", usdText(rest)), calls, "", rest}
 		}
-		return phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), either[any](about.Known, pair{number("about " + about.String()), about}, "-")
+		return lack{what, of, phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), calls, "",
+			either[any](about.Known, pair{number("about " + about.String()), about}, "-")}
 	}
-	without, withoutUSD := size(b.Without, b.Unbilled, sim.Unreported, sim.UnreportedUSD)
-	unbilled, unbilledUSD := size(b.Unbilled, b.Without, sim.Compactions, sim.CompactionsUSD)
 	list := []lack{
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
 			part.Calls, part.Tokens, part.CostUSD},
-		{"no usage", thousands(b.Without) + of, without, b.Without, "", withoutUSD},
-		{"no usage in the file", "the summary request of " + count(b.Unbilled, "compaction"), unbilled, b.Unbilled, "", unbilledUSD},
+		unknown("no usage", thousands(b.Without)+of, b.Without, b.Unbilled, sim.Requests-sim.Recorded, sim.UnreportedUSD),
+		unknown("no usage in the file", "the summary request of "+count(b.Unbilled, "compaction"), b.Unbilled, b.Without, sim.Compactions, sim.CompactionsUSD),
 	}
 	for _, u := range b.NotPriced {
 		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-"})
@@ -167,10 +168,10 @@ func clientText(b *bill.Bill) string {
 	if c == nil {
 		return ""
 	}
-	of := phraseIf(c.Calls < b.Calls, " for %v of %v", c.Calls, count(b.Calls, "call")) + phraseIf(c.Unpriced.Known, "%v for what has no price", either(c.Billed.Known, phrase(", %v USD of it", c.Unpriced), ""))
+	of := coverage(b) + phraseIf(c.Unpriced.Known, "%v for what has no price", either(c.Billed.Known, phrase(", %v USD of it", c.Unpriced), ""))
 	var models []string
 	for i := range c.Differences {
-		models = append(models, gapText(b, &c.Differences[i]))
+		models = append(models, gapText(&c.Differences[i]))
 	}
 	priced := price.USD{Nano: c.CostUSD.Nano - c.Unpriced.Nano - c.Billed.Nano, Known: c.Billed.Known}
 	than := phrase("%v USD %v than the lines say", number(priced.Decimal().Abs().Text(4)), either(priced.Nano < 0, "less", "more"))
@@ -179,7 +180,7 @@ func clientText(b *bill.Bill) string {
 }
 
 // gapText is a difference of the client's count of a model to that of the lines, by token class, and what explains it.
-func gapText(b *bill.Bill, m *bill.ModelSum) string {
+func gapText(m *bill.ModelSum) string {
 	var parts []string
 	more, less := 0, 0
 	add := func(n int, what string) {
@@ -194,23 +195,16 @@ func gapText(b *bill.Bill, m *bill.ModelSum) string {
 	input := more
 	add(m.Output, "output")
 	add(m.Searches, "searches")
-	text := m.Model + before(" ", strings.Join(parts, ", ")) + phrase(" (%v%v USD", phraseIf(m.CostUSD.Nano > 0, "+"), m.CostUSD)
-	listed := slices.ContainsFunc(b.Models, func(x bill.ModelSum) bool { return strings.HasPrefix(price.Normalize(x.Model), m.Model) })
+	cause := ": calls that are on no line"
 	switch {
 	case len(parts) == 0:
-		return text + " by other prices for the same tokens)"
+		cause = " by other prices for the same tokens"
 	case less > 0:
-		return text + ": calls that the client does not count)"
-	case input == 0 && b.Partial.Calls > 0:
-		return text + phrase(": the rest of %v)", count(b.Partial.Calls, "output"))
+		cause = ": calls that the client does not count"
 	case input == 0:
-		return text + ": output that is on no line)"
-	case listed && b.Unbilled > 0:
-		return text + phrase(": with %v)", count(b.Unbilled, "summary request"))
-	case listed && b.Without > 0:
-		return text + phrase(": with %v without usage)", count(b.Without, "response"))
+		cause = ": output that is on no line"
 	}
-	return text + ": calls that are on no line)"
+	return m.Model + before(" ", strings.Join(parts, ", ")) + phrase(" (%v%v USD%v)", phraseIf(m.CostUSD.Nano > 0, "+"), m.CostUSD, cause)
 }
 
 // fitText says how well the simulated prompt cache fits the sessions; "" where there is nothing to fit to.

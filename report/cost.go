@@ -182,7 +182,7 @@ func bridgeTable(sum *SessionCost, name string) *table {
 	t := tableOf[bridgeCells]()
 	signed := func(u price.USD) number { return number(either(u.Nano > 0, "+", "") + u.String()) }
 	t.put(bold, bridgeCells{"billed" + phraseIf(b.Recorded.AtLeast(), ", at least") + ", by the recorded usage", b.Recorded.Calls, b.Recorded.CostUSD})
-	texts, reached := stepTexts(sum.Parts.ByStage), 0
+	texts := stepTexts(sum.Parts.ByStage)
 	totals := []struct {
 		after string // the last step to it
 		title string
@@ -194,12 +194,11 @@ func bridgeTable(sum *SessionCost, name string) *table {
 		{replay.StepOutput, "= under " + name, b.Cost, b.Cost != b.Simulated || slices.ContainsFunc(b.Steps, ofPolicy)},
 	}
 	for _, name := range replay.Steps() {
-		if s := b.Step(name); slices.ContainsFunc(b.Steps, func(s replay.BridgeStep) bool { return s.Step == name }) {
+		if s := b.Step(name); s.Calls != 0 || s.USD.Nano != 0 {
 			t.put(none, bridgeCells{texts[name], either[any](s.Calls > 0, s.Calls, ""), signed(s.USD)})
 		}
-		if at := totals[min(reached, len(totals)-1)]; name == at.after {
-			reached++
-			if at.shown {
+		for _, at := range totals {
+			if name == at.after && at.shown {
 				t.put(bold, bridgeCells{at.title, "", at.usd})
 			}
 		}

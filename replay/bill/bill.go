@@ -27,15 +27,7 @@ type Sum struct {
 }
 
 // Add adds another sum.
-func (s *Sum) Add(o Sum) {
-	s.Calls += o.Calls
-	s.Input.Add(o.Input)
-	s.Output += o.Output
-	s.Estimated += o.Estimated
-	s.CostUSD.Add(o.CostUSD)
-	s.Unpriced += o.Unpriced
-	s.Searches += o.Searches
-}
+func (s *Sum) Add(o Sum) { price.AddUp(s, &o) }
 
 // Tokens is all tokens of the sum.
 func (s *Sum) Tokens() int { return s.Input.Input() + s.Output }

@@ -40,7 +40,7 @@ func (c *Client) add(o *Client) {
 func differences(sums map[string]Sum) []ModelSum {
 	list := []ModelSum{}
 	for _, model := range slices.Sorted(maps.Keys(sums)) {
-		if s := sums[model]; s.Input != (cache.Split{}) || s.Output != 0 || s.Searches != 0 || s.CostUSD.Nano != 0 {
+		if s := sums[model]; s != (Sum{CostUSD: price.USD{Known: s.CostUSD.Known}}) {
 			list = append(list, ModelSum{model, s})
 		}
 	}

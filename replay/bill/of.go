@@ -51,12 +51,6 @@ func OfSession(main *session.Conversation, agents []*session.Conversation, table
 	return b
 }
 
-// kinds are the kinds of charges.
-var kinds = map[session.ChargeKind]Kind{
-	session.ChargeRequest: KindRequest, session.ChargeBranch: KindBranch, session.ChargeCompaction: KindCompaction, session.ChargeSummary: KindSummary,
-	session.ChargeWarming: KindWarming, session.ChargeOther: KindOther, session.ChargeRun: KindRun,
-}
-
 // callOf is what a charge of a provider costs, at the prices of a table; nil: the embedded one.
 func callOf(c *session.Charge, provider string, table *price.Table) Call {
 	call := Call{Time: c.Time, Key: key(c)}
@@ -81,10 +75,12 @@ func callOf(c *session.Charge, provider string, table *price.Table) Call {
 	p := pricing{cmp.Or(table, price.Default()), c, provider}
 	u := &c.Usage
 	last := RecordedSplit(u)
-	one := p.part(kinds[c.Kind], c.Model, max(c.Calls, 1), last, max(u.Output-u.Rounds().Output, 0))
+	one := p.part(Kind(c.Kind.String()), c.Model, max(c.Calls, 1), last, max(u.Output-u.Rounds().Output, 0))
 	its := u.Others()
 	for _, s := range its.Rounds {
-		one.add(p.sampling(one.Kind, c.Model, s))
+		round := p.sampling(one.Kind, c.Model, s)
+		one.Add(round.Sum)
+		one.What = cmp.Or(one.What, round.What)
 	}
 	call.Parts = append(call.Parts, one)
 	for _, s := range its.Compactions {
@@ -149,11 +145,6 @@ func (p *pricing) part(kind Kind, model string, calls int, in cache.Split, outpu
 		one.Unpriced = calls
 	}
 	return one
-}
-
-func (p *Part) add(o Part) {
-	p.Add(o.Sum)
-	p.What = cmp.Or(p.What, o.What)
 }
 
 func (p *pricing) searches(n int) Part {

@@ -7,7 +7,7 @@ import _ "embed"
 //go:embed markers.json
 var markersJSON []byte
 
-// Marker is a sign on the lines after which the requests of some versions of a client miss the cache.
+// Marker is a sign on the lines after which the requests of some versions of a client have a cache miss.
 type Marker struct {
 	Cause    BreakCause `json:"cause"`            // of the cache miss
 	Client   string     `json:"client"`           // a product
@@ -16,11 +16,11 @@ type Marker struct {
 	Requests int        `json:"requests"`         // with the marker, in recorded sessions
 	Misses   int        `json:"misses"`           // of these
 	Authors  int        `json:"authors"`          // of these sessions
-	LeftOut  int        `json:"left_out"`         // misses without those of one author, at least, % of requests; 0 where there is one author
+	LeftOut  int        `json:"left_out"`         // % of requests with a cache miss, at least, without those of one author; 0 for one author
 	Source   string     `json:"source"`
 }
 
-// Marker finds what is known of a sign of a client; nil: nothing, or it misses less often than not.
+// Marker finds what is known of a sign of a client; nil: nothing, or a cache miss follows less often than not.
 func (k *KindTable) Marker(client string, cause BreakCause) *Marker {
 	for i := range k.Markers {
 		if m := &k.Markers[i]; m.Client == client && m.Cause == cause && 2*m.Misses >= m.Requests {

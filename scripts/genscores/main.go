@@ -1,6 +1,6 @@
 // Genscores writes policy/preset/scores.json: how well built-in policies predict the automatic compactions and the prunes
 // of folders of recorded sessions. Each release of a product is scored on the sessions that it recorded, subagents
-// included; a policy of the product's family that is no release on all of them.
+// included; a policy named after the product that is no release on all of them.
 //
 // Run it in the root of the repository: go run ./scripts/genscores FOLDER...
 package main
@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -107,8 +108,8 @@ func (g *scoring) file(path string, agents bool) error {
 	return nil
 }
 
-// conversation scores one under the release that recorded it and under the policies of the same family that are no
-// product's.
+// conversation scores one under the release that recorded it and under the policies named after its product that are no
+// release.
 func (g *scoring) conversation(conv *session.Conversation) error {
 	rec, err := replay.NewRecord(conv)
 	if err != nil {
@@ -128,7 +129,7 @@ func (g *scoring) conversation(conv *session.Conversation) error {
 			if err != nil {
 				return err
 			}
-			if name != conv.Product && p.Product != "" {
+			if name != conv.Product && (p.Product != "" || !strings.HasPrefix(name, conv.Product)) {
 				continue
 			}
 			s, err := backtest.Score(rec, p, backtest.ScoreOptions{})

@@ -132,7 +132,7 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 		l.Note("%s: %s is raised to %s (window.auto_compact_least)", c.Name("window.auto_compact_window"), n(w.CompactWindow), n(own))
 	}
 	if c.OutputFrom != "" && c.Window > standardContext && c.Model != "" && !millionUnmarked(c.Model) { // no session shows its window
-		l.Note("the client takes %s to have 200,000 tokens unless its name is marked [1m]: give --window 200k for that", c.Model)
+		l.Note("the client takes %s to have 200,000 tokens unless its name is marked [1m]; this window holds for a marked name", c.Model)
 	}
 	l.Add(policy.Limit{Name: "effective window", Tokens: t.Effective, From: window + " - output reserve"})
 	if t.Warning > 0 {

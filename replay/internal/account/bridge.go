@@ -264,7 +264,7 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 			continue
 		}
 		// The input is as large: both are billed by the same rates.
-		rates := &price.Model{Rates: m.RatesFor(row.Payload)}
+		rates := m.RatesFor(row.Payload)
 		read := rates.Cost(cache.Split{Read: row.Cache.Read}, 0).Nano - rates.Cost(cache.Split{Read: last.Read}, 0).Nano
 		written := rates.Cost(cache.Split{Write5m: row.Cache.Write5m, Write1h: row.Cache.Write1h}, 0).Nano -
 			rates.Cost(cache.Split{Write5m: last.Write5m, Write1h: last.Write1h}, 0).Nano

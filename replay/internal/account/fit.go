@@ -23,7 +23,6 @@ type CacheFit struct {
 	Upper    price.USD `json:"expected_loss_upper_usd,omitzero"`
 
 	// What calls whose usage is not in the file cost by the simulation: requests, and summaries of compactions.
-	Unreported     int       `json:"requests_without_usage,omitempty"`
 	UnreportedUSD  price.USD `json:"requests_without_usage_usd,omitzero"`
 	Compactions    int       `json:"compactions_without_usage,omitempty"`
 	CompactionsUSD price.USD `json:"compactions_without_usage_usd,omitzero"`

@@ -181,7 +181,8 @@ func anyFamily(families []policy.Family, test func(*policy.Family) func(model st
 
 // Kind is how a model is cached: as the table of models says, else by the family. Where both are unknown, Claude Code
 // marks what is to be cached all the same, and input that the recorded session reports as read shows that the provider
-// caches by itself. Requests of which none has cached input show that nothing is cached.
+// caches by itself. Requests of which none has cached input show
+// that nothing is cached automatically.
 func (r *Record) Kind(model string) cache.CacheKind {
 	if k, ok := r.kindOf[model]; ok {
 		return k
@@ -193,7 +194,7 @@ func (r *Record) Kind(model string) cache.CacheKind {
 	switch m, like, _ := r.Models.FindLike(model); {
 	case m.Cache != "" && !like:
 		return cache.CacheKind{Families: []string{id}, Mode: cache.Mode(m.Cache), Minimum: m.MinCacheable, Confidence: "stated", Source: m.Source}
-	case cached == 0 && requests >= uncachedFrom:
+	case cached == 0 && requests >= uncachedFrom && k.Mode != cache.Breakpoints: // what a client marks is cached, reported or not
 		shown.Mode = cache.Off
 		return shown
 	case k.Mode == "" && r.Conv.Product == session.Product:

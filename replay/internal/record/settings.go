@@ -117,7 +117,7 @@ func (s *settings) between(from, to int) cache.BreakCause {
 	return cache.None
 }
 
-// misses reports whether the client of a response misses the cache after the marker of a cause.
+// misses reports whether a cache miss follows the marker of a cause for the client of a response.
 func (s *settings) misses(cause cache.BreakCause, response int) bool {
 	m, version := s.kinds.Marker(s.conv.Product, cause), s.conv.Messages[response].Version
 	return m != nil && (m.From == "" || version != "" && session.CompareVersions(version, m.From) >= 0) && (m.Before == "" || session.CompareVersions(version, m.Before) < 0)
