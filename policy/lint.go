@@ -401,7 +401,7 @@ func (c *Check) Follows(stage string) bool {
 // Warm reports a pause that is no longer than the life of a cache entry.
 func (c *Check) Warm(key string, pause time.Duration) {
 	life := 5 * time.Minute
-	if c.Policy.Cache.TTL == "1h" {
+	if c.Cache.TTL == "1h" {
 		life = time.Hour
 	}
 	if pause < life {
