@@ -51,7 +51,7 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 			continue
 		}
 		f.Recorded++
-		if cache.ErrorShare(r.Recorded.CacheRead, r.Cache.Read) <= cache.NearRead {
+		if cache.Near(r.Recorded.CacheRead, r.Cache.Read) {
 			f.Near++
 		}
 		msg := conv.Response(r.N - 1)
