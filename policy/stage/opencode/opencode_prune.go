@@ -38,24 +38,23 @@ after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is mar
 	}
 }
 
-// Lacks says that the client has no such stage; "": it has.
-func (p *OpencodePrune) Lacks() string {
+// Lacks says which parameter makes the client one that has no such stage, and why; "": it has.
+func (p *OpencodePrune) Lacks() (key, why string) {
 	if p.Setting == "ignored" {
-		return "OpenCode 2 has no pruning"
+		return "opencode_prune.setting", "OpenCode 2 has no pruning"
 	}
-	return ""
+	return "", ""
 }
 
 // Limits are what decides when opencode_prune acts.
 func (p *OpencodePrune) Limits(l *policy.StageLimits) {
-	lacks := p.Lacks()
+	_, lacks := p.Lacks()
 	switch {
 	case lacks != "":
 		l.Note("%s", lacks)
+		return
 	case !p.Auto:
 		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does while the process lives on", l.Name("opencode_prune.auto"))
-	}
-	if !p.Auto {
 		return
 	}
 	l.Add(policy.Limit{Name: "prune protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "opencode_prune.protect: the newest tool output, estimated", Key: "opencode_prune.protect"})
@@ -84,7 +83,7 @@ func newPrune(p *OpencodePrune) policy.Stage {
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
-	if !s.Auto {
+	if _, lacks := s.Lacks(); lacks != "" || !s.Auto {
 		return nil, nil
 	}
 	s.follow(c.View)
