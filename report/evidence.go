@@ -99,11 +99,13 @@ func RanText(u policy.Use) string { return ranText(&u, true) }
 // ranText says which releases the bare name of a product meant, all or some of them, and that one is newer than any that
 // was read; "" where the name is a policy's own.
 func ranText(u *policy.Use, all bool) string {
+	return joined("; ", phraseIf(len(u.Ran) > 0, "%v was taken as %v, by the client and date of the session", u.Name, releasesText(u, all)), u.Newer)
+}
+
+// releasesText names the policies that a name meant, all or some of them, with their numbers of sessions.
+func releasesText(u *policy.Use, all bool) string {
 	var ran []string
-	sessions := 0
-	for _, r := range u.Ran {
-		sessions += r.Sessions
-	}
+	sessions := u.Sessions()
 	for i, r := range u.Ran {
 		text := r.Policy + phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions)))
 		if r.Older > 0 {
@@ -114,7 +116,7 @@ func ranText(u *policy.Use, all bool) string {
 	if n := len(ran) - mostReleases; !all && n > 1 {
 		ran = append(ran[:mostReleases], phrase("and %v more", n))
 	}
-	return joined("; ", phraseIf(len(ran) > 0, "%v was taken as %v, by the client and date of the session", u.Name, strings.Join(ran, ", ")), u.Newer)
+	return strings.Join(ran, ", ")
 }
 
 // doubtText says that a policy is unconfirmed, and by which figures it is the best one all the same; "" for others.

@@ -156,7 +156,7 @@ func formatError(f Format) error { return fmt.Errorf("format %q: this report doe
 
 // replayPages returns a printer of the page of one timeline, or of a table with a row for each of several.
 func replayPages(w io.Writer, opt Layout) Printer[*replay.Timeline] {
-	all := &overview{}
+	all := &overview{notes: map[string]policy.Use{}}
 	return onePage(w, opt, all.add, printTimeline, all.print)
 }
 
