@@ -149,14 +149,12 @@ func (l *linter) off(c *Check) {
 	off := func(f strict.Field) bool {
 		return (f.Name == "auto" || f.Name == "enabled") && f.Ref.Kind() == reflect.Bool && !f.Ref.Bool()
 	}
-	by, lacks := "", ""
+	by, lacks := "", c.Stage.Lacks()
 	if i := slices.IndexFunc(fields, off); i >= 0 {
 		by = d.Name + "." + fields[i].Name
 	}
-	if p, ok := c.Stage.Params.(interface{ Lacks() (key, why string) }); ok {
-		if key, why := p.Lacks(); why != "" {
-			by, lacks = key, why
-		}
+	if lacks != "" {
+		by = d.Name + ".setting"
 	}
 	if by == "" {
 		return
@@ -178,6 +176,14 @@ func (l *linter) off(c *Check) {
 			l.add(RuleUnused, key, hint, "it changes nothing: %s", why)
 		}
 	}
+}
+
+// Lacks says that the client has no such stage; "": it has.
+func (s *StageConfig) Lacks() string {
+	if p, ok := s.Params.(interface{ Lacks() string }); ok {
+		return p.Lacks()
+	}
+	return ""
 }
 
 // order compares the place of stage i with the orders of its family.

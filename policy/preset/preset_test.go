@@ -464,8 +464,12 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Where a session records that OpenCode pruned, its user had that on.
+// Where a session records that OpenCode pruned, its user had that on; OpenCode 2 does not prune, whatever an older release did.
 func TestPruning(t *testing.T) {
+	two, err := preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "2.0.21", Cleared: true})
+	if err != nil || len(policy.Idle(two)) > 0 || strings.Contains(two.Chosen, "pruned") {
+		t.Errorf("of OpenCode 2: %v, %s, %v", policy.Idle(two), two.Chosen, err)
+	}
 	for cleared, want := range map[bool]string{true: "true", false: "false"} {
 		p, err := preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "1.18.33", Cleared: cleared})
 		if err != nil {

@@ -38,17 +38,17 @@ after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is mar
 	}
 }
 
-// Lacks says which parameter makes the client one that has no such stage, and why; "": it has.
-func (p *OpencodePrune) Lacks() (key, why string) {
+// Lacks says by the parameter setting that the client has no such stage; "": it has.
+func (p *OpencodePrune) Lacks() string {
 	if p.Setting == "ignored" {
-		return "opencode_prune.setting", "OpenCode 2 has no pruning"
+		return "OpenCode 2 has no pruning"
 	}
-	return "", ""
+	return ""
 }
 
 // Limits are what decides when opencode_prune acts.
 func (p *OpencodePrune) Limits(l *policy.StageLimits) {
-	_, lacks := p.Lacks()
+	lacks := p.Lacks()
 	switch {
 	case lacks != "":
 		l.Note("%s", lacks)
@@ -83,7 +83,7 @@ func newPrune(p *OpencodePrune) policy.Stage {
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
-	if _, lacks := s.Lacks(); lacks != "" || !s.Auto {
+	if !s.Auto || s.Lacks() != "" {
 		return nil, nil
 	}
 	s.follow(c.View)
