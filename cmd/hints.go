@@ -113,6 +113,7 @@ func reportHints() report.Hints {
 		Contents: "ctxkit stats lists files and results",
 		Policies: "ctxkit compare shows what other policies would cost",
 		Agents:   "--agent all shows each",
+		Included: "--agent all includes them",
 		Shell:    shellLine,
 
 		Releases: "NAME@" + preset.Latest + " is the newest, NAME@VERSION that version's. " +

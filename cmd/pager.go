@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"cmp"
-	"os"
 	"os/exec"
 	"strings"
 )
@@ -15,7 +14,7 @@ func (s *system) pager() *output {
 		words := strings.Fields(cmp.Or(strings.TrimSpace(s.env("PAGER")), "less"))
 		run := exec.Command(words[0], words[1:]...)
 		run.Stdin, run.Stdout, run.Stderr = bytes.NewReader(text.Bytes()), s.out.w, s.err
-		run.Env = append(os.Environ(), "LESS="+cmp.Or(s.env("LESS"), "FRX"))
+		run.Env = append(run.Environ(), "LESS="+cmp.Or(s.env("LESS"), "FRX"))
 		s.finishes.Store(true) // Ctrl-C is for the pager
 		if text.Len() > 0 && run.Start() == nil {
 			_ = run.Wait() // the user left it

@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/preset"
+	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/report"
 )
 
@@ -41,7 +44,11 @@ func runPolicyLint(sys *system, o *outputOptions, names []string) error {
 			continue
 		}
 		linted++
-		for _, f := range policy.Lint(p) {
+		found, err := lintReleases(sys, name, p)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
 			list = append(list, report.PolicyFinding{Policy: p.Name, Finding: f})
 		}
 	}
@@ -60,6 +67,43 @@ func runPolicyLint(sys *system, o *outputOptions, names []string) error {
 		return fmt.Errorf("%w: %d findings", errCheckFailed, len(list))
 	}
 	return nil
+}
+
+// lintReleases are the findings in a policy, each once. Those of a policy that extends a product's bare name are found for
+// each release, and say for which ones they hold where that is not all.
+func lintReleases(sys *system, name string, p *policy.Policy) (found []policy.Finding, err error) {
+	product := p.Moving()
+	if product == "" {
+		return policy.Lint(p), nil
+	}
+	type span struct {
+		policy.Finding
+		from, to int // of the releases
+	}
+	var spans []span
+	releases := sys.presets.Releases(product)
+	for i, r := range releases {
+		of, err := sys.presets.LoadFor(name, preset.Client{Product: product, Version: r.Version})
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range policy.Lint(of) {
+			j := slices.IndexFunc(spans, func(s span) bool { return s.to >= i-1 && s.Key == f.Key && s.Rule == f.Rule && s.Hint == f.Hint })
+			if j < 0 {
+				j, spans = len(spans), append(spans, span{from: i})
+			}
+			spans[j].Finding, spans[j].to = f, i
+		}
+	}
+	for _, s := range spans {
+		if s.to-s.from < len(releases)-1 {
+			s.Msg += fmt.Sprintf(" (in sessions of %s to %s)", releases[s.from].Policy, releases[s.to].Policy)
+			s.Hint += ", or keep it for sessions of other releases"
+		}
+		found = append(found, s.Finding)
+	}
+	strict.SortByPlace(found, func(f policy.Finding) policy.Position { return f.Position })
+	return found, nil
 }
 
 func newPolicyDiff(sys *system) *cobra.Command {

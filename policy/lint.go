@@ -142,35 +142,48 @@ type grouped int
 // Format writes the number.
 func (n grouped) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Thousands(int(n))) }
 
-// off looks for parameters of a stage that is switched off, which change nothing. What is done when the user asks follows
-// all of them but the limits. What a built-in policy says is left out.
+// off looks for parameters of a stage that is switched off, or that the client lacks, which change nothing. What is done
+// when the user asks follows all of them but the limits. What a built-in policy says is left out.
 func (l *linter) off(c *Check) {
-	d := &c.Stage.Definition
-	on := slices.IndexFunc(c.fields(), func(f strict.Field) bool {
+	d, fields := &c.Stage.Definition, c.fields()
+	off := func(f strict.Field) bool {
 		return (f.Name == "auto" || f.Name == "enabled") && f.Ref.Kind() == reflect.Bool && !f.Ref.Bool()
-	})
-	if on < 0 {
+	}
+	by, lacks := "", c.Stage.Lacks()
+	if i := slices.IndexFunc(fields, off); i >= 0 {
+		by = d.Name + "." + fields[i].Name
+	}
+	if lacks != "" {
+		by = d.Name + ".setting"
+	}
+	if by == "" {
 		return
 	}
-	limits := c.Limits(c.Window())
-	by := d.Name + "." + c.fields()[on].Name
-	hint := "set " + by + " to true, or leave it out"
-	if p, ok := c.Stage.Params.(interface{ Lacks() string }); ok && p.Lacks() != "" {
-		hint = "leave it out, " + p.Lacks()
+	limits, switched := c.Limits(c.Window()), l.at[by].File
+	why, hint := by+" is false", "set "+by+" to true, or leave it out"
+	switch {
+	case lacks != "":
+		why, hint = lacks, "leave it out"
+	case switched != "" && switched != by:
+		why += " in " + switched
 	}
-	where, switched := "", l.at[by].File
-	if switched != "" && switched != by {
-		where = " in " + switched
-	}
-	for i, f := range c.fields() {
+	for _, f := range fields {
 		key := d.Name + "." + f.Name
 		limit := slices.ContainsFunc(limits, func(l Limit) bool { return l.Key == key })
 		file := l.at[key].File
 		given := file == key || IsFile(file) && (file != switched || c.IsSet(key))
-		if i != on && given && (limit || d.Moments&Manual == 0) {
-			l.add(RuleUnused, key, hint, "it changes nothing: %s is false%s", by, where)
+		if key != by && !off(f) && given && (limit || d.Moments&Manual == 0) {
+			l.add(RuleUnused, key, hint, "it changes nothing: %s", why)
 		}
 	}
+}
+
+// Lacks says that the client has no such stage; "": it has.
+func (s *StageConfig) Lacks() string {
+	if p, ok := s.Params.(interface{ Lacks() string }); ok {
+		return p.Lacks()
+	}
+	return ""
 }
 
 // order compares the place of stage i with the orders of its family.

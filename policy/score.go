@@ -76,6 +76,24 @@ type Ran struct {
 	Older    int    `json:"older,omitempty"` // of Sessions: those older than the release, the oldest known of its product
 }
 
+// Add adds sessions in which a policy ran.
+func (u *Use) Add(ran Ran) {
+	i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == ran.Policy })
+	if i < 0 {
+		i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: ran.Policy})
+	}
+	u.Ran[i].Sessions += ran.Sessions
+	u.Ran[i].Older += ran.Older
+}
+
+// Sessions is the number of sessions in which one of the policies ran.
+func (u *Use) Sessions() (n int) {
+	for _, r := range u.Ran {
+		n += r.Sessions
+	}
+	return n
+}
+
 // Hypothesis reports whether nothing confirms one of the policies.
 func (u *Use) Hypothesis() bool { return slices.ContainsFunc(u.Truths, Truth.Hypothesis) }
 
@@ -91,14 +109,11 @@ func NewUse(name string, list []*Policy) Use {
 			if base, _, ok := strings.Cut(p.Chosen, Extended); ok {
 				name = base
 			}
-			i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == name })
-			if i < 0 {
-				i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: name})
-			}
-			u.Ran[i].Sessions++
+			r := Ran{Policy: name, Sessions: 1}
 			if p.Older {
-				u.Ran[i].Older++
+				r.Older = 1
 			}
+			u.Add(r)
 		}
 		if seen[p.Name] {
 			continue

@@ -23,7 +23,6 @@ func idle() map[string]string {
 		"drop_images.placeholder":       "the same",
 		"gemini_compression.estimate":   "no sample has a result whose two estimates are on either side of a limit: the stage's oracle cases have",
 		"drop_images.step":              "the same",
-		"opencode_prune.setting":        "it changes what is said of the other settings alone",
 		"pi_compaction.manual":          "what a user compacts by hand in the samples is less than the stage keeps",
 		"post_compact.skill_tokens":     "no sample has invoked a skill before a compaction",
 		"post_compact.skills_tokens":    "no sample has invoked a skill before a compaction",

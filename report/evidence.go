@@ -88,25 +88,25 @@ const mostReleases = 3
 // RanText says which releases the bare name of a product meant, all or some of them, and that one is newer than any that
 // was read; "" where the name is a policy's own.
 func RanText(u *policy.Use, all bool) string {
-	var ran []string
-	sessions, by := 0, ", by the client and date of the session"
-	for _, r := range u.Ran {
-		sessions += r.Sessions
+	by := ", by the client and date of the session"
+	if len(u.Ran) > 0 && u.Ran[0].Older > 0 && u.Sessions() == 1 {
+		by = ": the session is older than any known release"
 	}
+	return joined("; ", phraseIf(len(u.Ran) > 0, "%v was taken as %v%v", u.Name, releasesText(u, all), by), u.Newer)
+}
+
+// releasesText names the policies that a name meant, all or some of them, with their numbers of sessions.
+func releasesText(u *policy.Use, all bool) string {
+	var ran []string
+	sessions := u.Sessions()
 	for i, r := range u.Ran {
 		text := r.Policy + phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions)))
-		switch {
-		case r.Older > 0 && sessions == 1:
-			by = ": the session is older than any known release"
-		case r.Older > 0:
-			text += phrase(" (%v older than any known release)", r.Older)
-		}
-		ran = append(ran, text)
+		ran = append(ran, text+phraseIf(r.Older > 0 && sessions > 1, " (%v older than any known release)", r.Older))
 	}
 	if n := len(ran) - mostReleases; !all && n > 1 {
 		ran = append(ran[:mostReleases], phrase("and %v more", n))
 	}
-	return joined("; ", phraseIf(len(ran) > 0, "%v was taken as %v%v", u.Name, strings.Join(ran, ", "), by), u.Newer)
+	return strings.Join(ran, ", ")
 }
 
 // doubtText says that a policy is unconfirmed, and by which figures it is the best one all the same; "" for others.

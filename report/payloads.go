@@ -42,7 +42,7 @@ func payloadsAnswer(r *payloads.PayloadScores) string {
 	if q := &r.Record; q.Requests > 0 {
 		text += phrase(" The files hold %v; %v can be put together, with %v of %v; ", count(q.Requests, "request"), q.Whole, q.Found, count(q.Messages, "message"))
 		text += either(q.Digests == 0, "none of them has a digest of the client.", phrase("of %v with a digest of the client %v fit it.", q.Digests, q.Exact))
-		text += phraseIf(q.Exact < q.Digests, " The rest was changed after it was recorded (ctxkit lint names the lines), or has a field that the file lacks.")
+		text += phraseIf(q.Exact < q.Digests, " The rest was changed after it was recorded, or has a field that the file lacks.")
 		text += phraseIf(q.Unasked > 0, " Not compared, for want of a response in the conversation: %v of them.", q.Unasked)
 	}
 	unmatched := 0

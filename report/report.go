@@ -79,6 +79,7 @@ type Hints struct {
 	Contents string // lists what the input consisted of
 	Policies string // shows what other policies would have cost
 	Agents   string // shows subagents by themselves
+	Included string // includes subagents
 
 	Releases string // how releases of a product are named
 
@@ -156,7 +157,7 @@ func formatError(f Format) error { return fmt.Errorf("format %q: this report doe
 
 // replayPages returns a printer of the page of one timeline, or of a table with a row for each of several.
 func replayPages(w io.Writer, opt Layout) Printer[*replay.Timeline] {
-	all := &overview{}
+	all := &overview{notes: map[string]policy.Use{}}
 	return onePage(w, opt, all.add, printTimeline, all.print)
 }
 

@@ -2,11 +2,13 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -117,7 +119,8 @@ type overview struct {
 	bills    bill.Ledger
 	fit      replay.CacheFit
 	warnings WarningKinds
-	ran      []string // the policies, and what is to be said of them, each once
+	ran      policy.Use
+	notes    map[string]policy.Use // what is to be said of the policies: those of which it is
 }
 
 func (o *overview) add(tl *replay.Timeline) {
@@ -126,10 +129,15 @@ func (o *overview) add(tl *replay.Timeline) {
 	o.bills.Add(tl.Bill)
 	o.fit.Add(tl.CacheFit)
 	o.warnings.Add(tl.Warnings...)
-	for _, text := range append([]string{"under " + tl.Policy, tl.Newer}, tl.Notes...) {
-		if !slices.Contains(o.ran, text) {
-			o.ran = append(o.ran, text)
-		}
+	name := tl.Policy
+	if base, _, ok := strings.Cut(tl.Chosen, policy.Extended); ok {
+		name = base
+	}
+	o.ran.Add(policy.Ran{Policy: name, Sessions: 1})
+	for _, text := range append([]string{tl.Newer}, tl.Notes...) {
+		of := o.notes[text]
+		of.Add(policy.Ran{Policy: name, Sessions: 1})
+		o.notes[text] = of
 	}
 	s := &o.sum
 	s.Requests += x.Requests
@@ -164,8 +172,16 @@ func (o *overview) print(p *page) {
 	p.note(bold, count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".")
 	p.note(none, besideText(billed, price.USD{}, "", &o.fit))
 	p.notes(yellow, troubleNotes(&o.sum))
-	slices.Sort(o.ran)
-	p.items(none, slices.DeleteFunc(o.ran, func(text string) bool { return text == "" || text == "under "+o.name() }))
+	var items []string
+	if len(o.ran.Ran) > 1 || o.ran.Ran[0].Policy != o.name() {
+		items = append(items, "under "+releasesText(&o.ran, p.All))
+	}
+	delete(o.notes, "")
+	for _, text := range slices.Sorted(maps.Keys(o.notes)) {
+		of := o.notes[text]
+		items = append(items, phraseIf(of.Sessions() < len(o.rows), "under %v: ", releasesText(&of, p.All))+text)
+	}
+	p.items(none, items)
 	p.heading("all sessions")
 	t := tableOf[overviewCells]()
 	fill := filler[overviewCells, replay.Totals]()

@@ -215,10 +215,14 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		l.decoded[chosen.Policy] = p
 		l.mu.Unlock()
 	}
+	clears := policy.RecorderOf(p.Product, l.reg.Families()).Clears
+	if slices.ContainsFunc(p.Stages, func(s policy.StageConfig) bool { return s.Definition.Name == clears && s.Lacks() != "" }) { // an older release pruned
+		chosen.Why = strings.Replace(chosen.Why, pruning, "", 1)
+	}
 	p = p.Clone().As(chosen.Version, chosen.Why, chosen.Newer, chosen.Older)
 	if strings.Contains(chosen.Why, pruning) {
 		truth, score := p.Truth, p.Score // what its user set is as released, too
-		if err := p.Set(policy.RecorderOf(p.Product, l.reg.Families()).Clears+".auto", "true"); err != nil {
+		if err := p.Set(clears+".auto", "true"); err != nil {
 			return nil, err
 		}
 		p.Truth, p.Score = truth, score

@@ -165,6 +165,8 @@ func TestFor(t *testing.T) {
 		{"kimi-cli@latest", recorded, preset.Chosen{Policy: "kimi-cli-1.49"}},
 		{"kimi-cli", recorded, preset.Chosen{"kimi-cli-1.49", "", "the oldest kimi-cli known; the session, of 2026-02-17, is older", true, ""}},
 		{"opencode", recorded, preset.Chosen{"opencode-1.1.60", "", "opencode as of 2026-02-17; opencode-2.0.21 is newer: for it, write opencode@latest", false, "opencode-2.0.21 is newer: for it, write opencode@latest"}},
+		{"copilot-cli@1.0.90", preset.Client{}, preset.Chosen{"copilot-cli", "1.0.90", "copilot 1.0.90 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed", false, "copilot 1.0.90 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed"}},
+		{"copilot-cli", preset.Client{}, preset.Chosen{Policy: "copilot-cli"}},
 		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.14.20", "", "opencode as of 2026-04-21; opencode-2.0.21 is newer: for it, write opencode@latest", false, "opencode-2.0.21 is newer: for it, write opencode@latest"}},
 		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session, of 2025-06-01, is older; opencode-2.0.21 is newer: for it, write opencode@latest", true, "opencode-2.0.21 is newer: for it, write opencode@latest"}},
 		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.5"}, preset.Chosen{"claude-code-2.1.12", "2.1.5", "claude-code 2.1.5 recorded the session, older than any known; claude-code-2.1.304 is newer: for it, write claude-code@latest", true, "claude-code-2.1.304 is newer: for it, write claude-code@latest"}},
@@ -462,8 +464,12 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// Where a session records that OpenCode pruned, its user had that on.
+// Where a session records that OpenCode pruned, its user had that on; OpenCode 2 does not prune, whatever an older release did.
 func TestPruning(t *testing.T) {
+	two, err := preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "2.0.21", Cleared: true})
+	if err != nil || len(policy.Idle(two)) > 0 || strings.Contains(two.Chosen, "pruned") {
+		t.Errorf("of OpenCode 2: %v, %s, %v", policy.Idle(two), two.Chosen, err)
+	}
 	for cleared, want := range map[bool]string{true: "true", false: "false"} {
 		p, err := preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "1.18.33", Cleared: cleared})
 		if err != nil {

@@ -91,8 +91,20 @@ type Chosen struct {
 
 // BySession reports whether the session decides which policy a name means.
 func (l *Library) BySession(name string) bool {
-	product, version, at := strings.Cut(name, "@")
-	return len(l.Releases(product)) > 0 && (!at || version == RecordedVersion)
+	list, _, version, at := l.cut(name)
+	return len(list) > 0 && (!at || version == RecordedVersion)
+}
+
+// cut splits PRODUCT@VERSION and finds the releases of the product. The name of its only release stands for it, too:
+// copilot-cli@1.0.90.
+func (l *Library) cut(name string) (list []Release, product, version string, at bool) {
+	product, version, at = strings.Cut(name, "@")
+	if h, err := l.head(product); at && err == nil {
+		if list = l.Releases(h.product); len(list) == 1 {
+			return list, h.product, version, at
+		}
+	}
+	return l.Releases(product), product, version, at
 }
 
 // For finds the policy that a name means for the session of a client: a product's bare name means the release that
@@ -112,8 +124,7 @@ const pruning = ", and what it pruned"
 
 // choose is For, which may choose an alias.
 func (l *Library) choose(name string, c Client) (Chosen, error) {
-	product, version, at := strings.Cut(name, "@")
-	list := l.Releases(product)
+	list, product, version, at := l.cut(name)
 	switch {
 	case name == Recorded:
 		newer := l.Unread(c)

@@ -30,7 +30,7 @@ func Form() foreign.Form {
 		Name: "pi", Client: "Pi", Looks: looks, Convert: convert, Words: words,
 		Declared: foreign.Declared{
 			Reads:     "session files of versions 1 to 3",
-			Exact:     "tokens and cost of each request, branches, compactions with what they kept",
+			Exact:     "tokens and cost of each request, branches, compactions with what they kept, if anything (`retain-none` since 0.87.0)",
 			Estimated: "the requests that summarise, in older versions",
 		},
 		Store: foreign.Store{Env: "PI_CODING_AGENT_DIR", Home: ".pi/agent", Folder: "sessions", Inside: []string{"*"}},

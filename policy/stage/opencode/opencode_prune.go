@@ -38,7 +38,7 @@ after:  walking back, 15,000 and 45,000 pass: the one that crosses 40,000 is mar
 	}
 }
 
-// Lacks says that the client has no such stage; "": it has.
+// Lacks says by the parameter setting that the client has no such stage; "": it has.
 func (p *OpencodePrune) Lacks() string {
 	if p.Setting == "ignored" {
 		return "OpenCode 2 has no pruning"
@@ -52,10 +52,9 @@ func (p *OpencodePrune) Limits(l *policy.StageLimits) {
 	switch {
 	case lacks != "":
 		l.Note("%s", lacks)
+		return
 	case !p.Auto:
 		l.Note("%s is false: nothing is pruned; opencode_prune.auto=true prunes, as compaction.prune does while the process lives on", l.Name("opencode_prune.auto"))
-	}
-	if !p.Auto {
 		return
 	}
 	l.Add(policy.Limit{Name: "prune protects", Operator: ">", Tokens: p.Protect, Of: policy.OfResults, Acts: true, From: "opencode_prune.protect: the newest tool output, estimated", Key: "opencode_prune.protect"})
@@ -84,7 +83,7 @@ func newPrune(p *OpencodePrune) policy.Stage {
 }
 
 func (s *opencodePrune) Run(c *policy.Context) ([]policy.Edit, error) {
-	if !s.Auto {
+	if !s.Auto || s.Lacks() != "" {
 		return nil, nil
 	}
 	s.follow(c.View)
