@@ -8,7 +8,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
-	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -210,7 +209,7 @@ func gapText(m *bill.ModelSum) string {
 // fitText says how well the simulated prompt cache fits the sessions; "" where there is nothing to fit to.
 func fitText(f *replay.CacheFit) string {
 	short := fitShort(f)
-	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is not enough for a verdict in money."))
+	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is not enough for a verdict in money (95 %% of the reads, and the cost within 5 %%)."))
 }
 
 // roughText says what the mark of an amount of money means.
@@ -226,17 +225,19 @@ func fitShort(f *replay.CacheFit) string {
 	case f.Recorded == 0:
 		return "cannot be checked, as no request has recorded usage"
 	}
-	return phrase("reads within 5 %% of the recorded amount on %v of %v%v", f.Near, count(f.Requests, "request"), phraseIf(f.Recorded < f.Requests, " (%v without usage)", f.Requests-f.Recorded)) +
+	less := joined("; ", phraseIf(f.Recorded < f.Requests, "%v without usage", f.Requests-f.Recorded),
+		phraseIf(f.Uncached > 0, "%v to models without recorded cached input, of which the simulation caches none either", f.Uncached))
+	return phrase("reads within 5 %% of the recorded amount on %v of %v%v", f.Near, count(f.Requests, "request"), phraseIf(less != "", " (%v)", less)) +
 		before("; in the simulation, the input of the recorded requests costs ", shareText(f.Billed, f.Simulated, "billed")) + expectedText(f)
 }
 
-// expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.
+// expectedText is what the input costs with the cache misses that no line shows; "" where they add less than 0.1 %.
 func expectedText(f *replay.CacheFit) string {
-	percent := func(usd price.USD) exact.Decimal {
-		return exact.Ratio(exact.Whole(100*usd.Nano), exact.Whole(f.Simulated.Nano), 1)
+	with := func(loss price.USD) string {
+		return shareText(f.Billed, price.USD{Nano: f.Simulated.Nano + loss.Nano, Known: true}, "")
 	}
-	lower, upper := percent(f.Lower), percent(f.Upper)
-	return phraseIf(upper.N > 0, ", and cache misses that no line shows are expected to add %v to %v %%", lower.Text(1), upper.Text(1))
+	return phraseIf(f.Upper.Nano*1000 > f.Simulated.Nano, ", and with the expected cache misses that no line shows %v (from recorded sessions of %v: between %v and %v)",
+		with(f.Expected), count(f.Authors, "author"), with(f.Lower), with(f.Upper))
 }
 
 // billCell is a bill in a table, with n places: ">=" before one that is a lower bound.
