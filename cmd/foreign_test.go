@@ -75,7 +75,7 @@ func TestRefusedEverywhere(t *testing.T) {
 func TestNothingToReport(t *testing.T) {
 	dir := t.TempDir()
 	head := func(n int, path ...string) string {
-		text, err := os.ReadFile(filepath.Join(append([]string{"..", "jsonl"}, path...)...))
+		text, err := os.ReadFile(filepath.Join(append([]string{"..", "jsonl", "internal"}, path...)...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,12 +234,11 @@ func withoutPlaces(v any) any {
 // lineNumber is a place in a reason.
 var lineNumber = regexp.MustCompile(`\bline \d+`)
 
-// TestOwnPolicy: sessions of a client with built-in policies are replayed, compared and scored under its own; a client
-// without one is not scored by another product's unless that is named.
+// TestOwnPolicy: sessions of a client with built-in policies are replayed, compared and scored under its own.
 func TestOwnPolicy(t *testing.T) {
 	for _, x := range []struct{ client, file, own string }{
 		{"gemini-cli", "internal/gemini/testdata/chat.json", "gemini-cli"}, {"gemini-cli", "internal/gemini/testdata/chat.jsonl", "gemini-cli"},
-		{"pi", "internal/pi/testdata/v3.jsonl", "pi"}, {"opencode", "internal/opencode/testdata/export.json", "opencode"}, {"copilot", "internal/copilot/testdata/events.jsonl", ""},
+		{"pi", "internal/pi/testdata/v3.jsonl", "pi"}, {"opencode", "internal/opencode/testdata/export.json", "opencode"}, {"copilot", "internal/copilot/testdata/events.jsonl", "copilot"},
 	} {
 		data, err := os.ReadFile(filepath.Join("..", "jsonl", filepath.FromSlash(x.file)))
 		if err != nil {
@@ -266,12 +265,11 @@ func TestOwnPolicy(t *testing.T) {
 			Groups []struct{ Policies []struct{ Policy string } }
 		}
 		ctxkitJSON(t, &compared, "compare", file, "-q", "--no-regret")
-		if x.own != "" && !slices.ContainsFunc(compared.Groups[0].Policies, func(p struct{ Policy string }) bool { return p.Policy == x.own }) {
+		if !slices.ContainsFunc(compared.Groups[0].Policies, func(p struct{ Policy string }) bool { return p.Policy == x.own }) {
 			t.Errorf("compare %s: %+v", x.file, compared)
 		}
 		code, out, said := run("backtest", file, "-q")
-		if x.own != "" && (code != 0 || !strings.Contains(out, "compactions: "+x.own+" against the record")) ||
-			x.own == "" && (code != 2 || out != "" || !strings.HasPrefix(said, "ctxkit: no policy of Copilot CLI is built in")) {
+		if code != 0 || !strings.Contains(out, "compactions: "+x.own+" against the record") {
 			t.Errorf("backtest %s: exit %d: %s%s", x.file, code, out, said)
 		}
 	}

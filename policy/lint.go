@@ -401,7 +401,7 @@ func (c *Check) Follows(stage string) bool {
 // Warm reports a pause that is no longer than the life of a cache entry.
 func (c *Check) Warm(key string, pause time.Duration) {
 	life := 5 * time.Minute
-	if c.Policy.Cache.TTL == "1h" {
+	if c.Cache.TTL == "1h" {
 		life = time.Hour
 	}
 	if pause < life {
@@ -409,16 +409,8 @@ func (c *Check) Warm(key string, pause time.Duration) {
 	}
 }
 
-// Cache is how the policy's client uses the prompt cache.
-func (c *Check) Cache() Caching { return c.Policy.Cache }
-
 // Window is the policy's context window, 200,000 where it leaves that open.
-func (c *Check) Window() int {
-	if c.Policy.Window.Context > 0 {
-		return c.Policy.Window.Context
-	}
-	return assumedContext
-}
+func (c *Check) Window() int { return c.context(assumedContext) }
 
 // FixedWindow reports whether the policy sets its window.
 func (c *Check) FixedWindow() bool { return c.Policy.Window.Context > 0 }
@@ -439,12 +431,7 @@ func (c *Check) Limits(window int) []Limit {
 	return c.Stage.Limits(Circumstances{Window: window}).List
 }
 
-func (c *Check) context(window int) int {
-	if c.Policy.Window.Context > 0 {
-		return c.Policy.Window.Context
-	}
-	return window
-}
+func (c *Check) context(window int) int { return cmp.Or(c.Policy.Window.Context, window) }
 
 // Ceiling is the number of tokens that no prompt exceeds for long in a window, whatever the stage does: the window,
 // or the limit of a compaction; and which of them it is, for a sentence.

@@ -252,25 +252,6 @@ var kindTexts = map[bill.Kind]string{
 	bill.KindRun: "calls that only the totals of their run count", bill.KindOther: "other calls of the client",
 }
 
-// kindTable is the bill by what the calls were for.
-func kindTable(b *bill.Bill) *table {
-	return rowsOf(b.Kinds, func(k *bill.KindSum, r *billKindCells) style {
-		r.CallsFor, r.Input = kindTexts[k.Kind], k.Input.Input()
-		if k.Kind == bill.KindSearch {
-			r.Calls = k.Searches
-		}
-		return none
-	})
-}
-
-// shortTable is what a bill may be short of.
-func shortTable(b *bill.Bill, fit *replay.CacheFit) *table {
-	return rowsOf(lacks(b, fit), func(l *lack, r *billShortCells) style {
-		*r = billShortCells{l.what + " for " + l.of, l.calls, l.tokens, l.usd}
-		return none
-	})
-}
-
 // billSections are the lines of a bill.
 func billSections(p *page, b *bill.Bill, fit *replay.CacheFit) {
 	if len(b.Models) == 0 && b.Without == 0 {
@@ -282,7 +263,16 @@ func billSections(p *page, b *bill.Bill, fit *replay.CacheFit) {
 		return none
 	}))
 	if len(b.Kinds) > 1 {
-		p.section("what for", kindTable(b))
+		p.section("what for", rowsOf(b.Kinds, func(k *bill.KindSum, r *billKindCells) style {
+			r.CallsFor, r.Input = kindTexts[k.Kind], k.Input.Input()
+			if k.Kind == bill.KindSearch {
+				r.Calls = k.Searches
+			}
+			return none
+		}))
 	}
-	p.section("what the bill may be short of", shortTable(b, fit))
+	p.section("what the bill may be short of", rowsOf(lacks(b, fit), func(l *lack, r *billShortCells) style {
+		*r = billShortCells{l.what + " for " + l.of, l.calls, l.tokens, l.usd}
+		return none
+	}))
 }

@@ -551,6 +551,7 @@ type overheadCells struct {
 	Calls    any `col:"calls" of:"Calls" about:"calls of the tool up to the request; those never called stand first"`
 	Requests any `col:"requests" of:"Requests" about:"requests up to it that had the part" drop:"2"`
 	Sent     any `col:"sent" of:"Sent" about:"tokens of it in all of them" drop:"1"`
+	USD      any `col:"USD" of:"USD" about:"its share of what the system prompt and the tools cost"`
 }
 type addedCells struct {
 	What       any `col:"what" of:"Kind" about:"instructions, environment, skills, agents, memory, MCP servers, tools"`

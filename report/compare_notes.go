@@ -326,7 +326,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; reading %v (%v tokens) again added up to %v input tokens to later requests",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
-		compare.FlagSubagents: "subagents left out",
+		compare.FlagSubagents: "subagents left out; --agent all includes them",
 		compare.FlagUnpriced:  "a model without a price; sums of cost leave the session out",
 
 		compare.FlagContradicted: "the recorded usage contradicts the content; tokens are those of the content, and no difference is taken from it",

@@ -42,13 +42,14 @@ func payloadsAnswer(r *payloads.PayloadScores) string {
 	if q := &r.Record; q.Requests > 0 {
 		text += phrase(" The files hold %v; %v can be put together, with %v of %v; ", count(q.Requests, "request"), q.Whole, q.Found, count(q.Messages, "message"))
 		text += either(q.Digests == 0, "none of them has a digest of the client.", phrase("of %v with a digest of the client %v fit it.", q.Digests, q.Exact))
-		text += phraseIf(q.Unasked > 0, " %v of them %v not compared: no response of the conversation is to %v.", q.Unasked, either(q.Unasked == 1, "is", "are"), either(q.Unasked == 1, "it", "them"))
+		text += phraseIf(q.Exact < q.Digests, " The rest was changed after it was recorded (ctxkit lint names the lines), or has a field that the file lacks.")
+		text += phraseIf(q.Unasked > 0, " Not compared, for want of a response in the conversation: %v of them.", q.Unasked)
 	}
 	unmatched := 0
 	for _, s := range r.Sessions {
 		unmatched += s.Unmatched
 	}
-	text += phraseIf(r.Unused > 0, " %v of the true requests %v not compared: no response of these conversations is to %v.", r.Unused, either(r.Unused == 1, "is", "are"), either(r.Unused == 1, "it", "them"))
+	text += phraseIf(r.Unused > 0, " Not compared, for want of a response in these conversations: %v of the true requests.", r.Unused)
 	text += phraseIf(unmatched > 0, " Of %v of the conversations it is not known how they were sent: they are not compared.", count(unmatched, "request"))
 	return text
 }

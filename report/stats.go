@@ -120,7 +120,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		return none
 	}))
 	subagentSection(p, s.Subagents)
-	p.note(none, besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit))
+	p.note(none, joined(" ", besideText(nameless(s.Bill, p.NoText), s.Simulated, s.Policy, s.CacheFit), promptText(s.PromptUSD, s.Prompts)))
 	p.notes(faint, statsNotes(s))
 }
 
@@ -139,10 +139,12 @@ func statsText(s *stats.SessionStats) string {
 		text += phrase("; %v of that was %v", perMille(top.PerMille), contentNames[top.Category])
 	}
 	text += "."
-	if r := &s.Reads; r.Results >= leastReads && r.Tokens > 0 {
-		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
-	}
-	return text
+	return text + supersededText(&s.Reads)
+}
+
+// supersededText says how much of what was read came again.
+func supersededText(r *stats.Reads) string {
+	return phraseIf(r.Results >= leastReads && r.Tokens > 0, " %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(r.Superseded(), r.Tokens))
 }
 
 // sentText says how much input requests had, what it cost, and what the most of it was.
@@ -218,8 +220,9 @@ func readNotes(r *stats.Reads) []string {
 // contentPicture draws the window as 10 by 10 cells, with a legend next to it.
 func contentPicture(p *page, s *stats.SessionStats) []string {
 	const side, cells = 10, 100
-	held, weights, marks, styles := 0, []int{}, []string{}, []style{}
+	held, names, weights, marks, styles := 0, 0, []int{}, []string{}, []style{}
 	for _, c := range s.Categories {
+		names = max(names, width(contentNames[c.Category]))
 		if c.Tokens > 0 {
 			held += c.Tokens
 			weights, marks, styles = append(weights, c.Tokens), append(marks, contentMarks[c.Category]), append(styles, contentStyles[c.Category])
@@ -235,10 +238,6 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 		for range n {
 			grid = append(grid, p.paint(styles[i], marks[i]))
 		}
-	}
-	names := 0
-	for _, c := range s.Categories {
-		names = max(names, width(contentNames[c.Category]))
 	}
 	names = min(names, p.lineWidth()-2*side-18) // the cells, a gap, the mark and the tokens
 	var legend []string
@@ -332,7 +331,12 @@ func statsOverview(p *page, list []*stats.SessionStats, sum *stats.StatsTotal) {
 		p.notes(none, readNotes(&sum.Reads))
 	}
 	subagentSection(p, sum.Subagents)
-	p.note(none, besideText(nameless(sum.Bill, p.NoText), sum.Simulated, "", sum.CacheFit))
+	p.note(none, joined(" ", besideText(nameless(sum.Bill, p.NoText), sum.Simulated, "", sum.CacheFit), promptText(sum.PromptUSD, sum.Prompts)))
+}
+
+// promptText says what a prompt costs.
+func promptText(usd price.USD, prompts int) string {
+	return phraseIf(usd.Known && prompts > 1, "Simulated, each of the %v prompts costs %v on average.", prompts, usdText(usd))
 }
 
 // heaviestTable has a row for each conversation.
@@ -354,11 +358,7 @@ func heaviestTable(list []*stats.SessionStats) *table {
 
 // overviewText is the answer for several conversations in words.
 func overviewText(t *stats.StatsTotal) string {
-	text := joined(" ", phrase("%v:", count(t.Sessions, "session")), sentText(t.Sent, t.Requests, t.InputUSD, t.Categories))
-	if t.Reads.Results >= leastReads && t.Reads.Tokens > 0 {
-		text += phrase(" %v of what Read returned was superseded: the same lines were read, edited or written again later.", percent(t.Reads.Superseded(), t.Reads.Tokens))
-	}
-	return text
+	return joined(" ", phrase("%v:", count(t.Sessions, "session")), sentText(t.Sent, t.Requests, t.InputUSD, t.Categories)) + supersededText(&t.Reads)
 }
 
 // statsCSV has a row per item of every list.
@@ -400,14 +400,15 @@ func statsCSV(list []*stats.SessionStats) *table {
 
 // overheadNote names the part of it that was never used, and what a policy can do about it.
 func overheadNote(o *stats.PromptOverhead) string {
-	n, tokens, sent := 0, 0, 0
+	n, tokens, sent, usd := 0, 0, 0, price.USD{}
 	for _, p := range o.Parts {
 		if p.Part == "tool" && p.Calls == 0 && p.Bytes > 0 {
 			n++
 			tokens += p.Tokens
 			sent += p.Sent
+			usd.Add(p.USD)
 		}
 	}
-	return phraseIf(n > 0, "%v never called take %v tokens of each request, %v so far. ", count(n, "tool"), tokens, sent) +
+	return phraseIf(n > 0, "%v never called take %v tokens of each request, %v so far%v. ", count(n, "tool"), tokens, sent, phraseIf(usd.Known, ", for %v USD", usd)) +
 		"No policy takes any of this away: tools and the system prompt are the client's settings. The tokens are those of the system prompt and tools by the usage, divided by the length of the parts."
 }

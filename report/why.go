@@ -84,10 +84,7 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 	default:
 		text = phrase("%v%v would cost %v in %v.", either(recorded, "No usage is recorded; simulated, ", "Under "+name+" "), strings.ToLower(who[:1])+who[1:], usdText(t.Spent), requests)
 	}
-	misses, n := t.Total.SimUSD, t.Total.Simulated
-	if record {
-		misses, n = t.Total.USD, t.Total.Breaks
-	}
+	n, misses := missed(&t.Total, record)
 	parts := []why.Expense{{Part: why.PartMisses, USD: misses, Times: n}, {Part: why.PartReads}}
 	for i := range t.Expenses {
 		switch e := t.Expenses[i]; e.Part {
@@ -117,6 +114,14 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 		text = joined(" ", text, phrase("The recorded session had %v.", either(r.Breaks == 0, "no cache miss", phrase("%v, for %v", count(r.Breaks, "cache miss"), ofBilled(r.USD, t.Bill)))))
 	}
 	return text
+}
+
+// missed is how many cache misses there were and what they cost: by the recorded usage, or simulated.
+func missed(t *why.BreakSum, record bool) (int, price.USD) {
+	if record {
+		return t.Breaks, t.USD
+	}
+	return t.Simulated, t.SimUSD
 }
 
 // mostWords is how many parts of a bill the answer names.
@@ -206,38 +211,37 @@ func portionCosts(list []stats.Portion, most int) string {
 // nextSteps say by cause what would have cost less, with an amount each.
 func nextSteps(p *page, s *why.SessionBreaks) (list []string) {
 	add := func(text, hint string) { list = append(list, joined(" ", text, phraseIf(hint != "", "(%v)", hint))) }
-	groups := map[string]*why.Expense{}
-	var order []string
-	for i := range s.Expenses {
-		e := &s.Expenses[i]
-		key := e.Part + "\n" + stepOf(e)
-		if groups[key] == nil {
-			order, groups[key] = append(order, key), &why.Expense{Part: e.Part, Cause: e.Cause}
+	var groups []why.Expense // by part and cause, as far as the next step depends on it
+	for _, e := range s.Expenses {
+		e.Cause = stepOf(e.Cause)
+		i := slices.IndexFunc(groups, func(g why.Expense) bool { return g.Part == e.Part && g.Cause == e.Cause })
+		if i < 0 {
+			groups = append(groups, e)
+			continue
 		}
-		groups[key].Times += e.Times
-		groups[key].Tokens += e.Tokens
-		groups[key].USD.Add(e.USD)
+		groups[i].Times += e.Times
+		groups[i].Tokens += e.Tokens
+		groups[i].USD.Add(e.USD)
 	}
-	for _, key := range order {
-		e := groups[key]
+	for _, e := range groups {
 		if e.USD.Nano*100 < s.Spent.Nano || e.USD.Nano <= 0 {
 			continue
 		}
 		usd := usdText(e.USD)
-		switch part, step, _ := strings.Cut(key, "\n"); {
-		case part == why.PartReads:
+		switch {
+		case e.Part == why.PartReads:
 			if text := largestContent(s.Contents); text != "" {
 				add(text+" A smaller context costs less in every request.", p.Hints.Contents)
 			}
-		case part == why.PartResent:
+		case e.Part == why.PartResent:
 			add(phrase("The cache did not cover %v tokens that had been sent before, %v.", e.Tokens, usd), "")
-		case part == why.PartSubagents:
+		case e.Part == why.PartSubagents:
 			add(phrase("%v cost %v.", count(e.Times, "subagent"), usd), p.Hints.Agents)
-		case part == why.PartMisses && step == string(cache.Expired):
-			add(expiredText(s, e), "")
-		case part == why.PartMisses:
-			if text := missTexts[step]; text != "" {
-				add(phrase(text, count(e.Times, "cache miss"), usd), phraseIf(step == string(cache.Edited), "%v", p.Hints.Policies))
+		case e.Part == why.PartMisses && e.Cause == cache.Expired:
+			add(expiredText(s, &e), "")
+		case e.Part == why.PartMisses:
+			if text := missTexts[e.Cause]; text != "" {
+				add(phrase(text, count(e.Times, "cache miss"), usd), phraseIf(e.Cause == cache.Edited, "%v", p.Hints.Policies))
 			}
 		}
 	}
@@ -245,22 +249,22 @@ func nextSteps(p *page, s *why.SessionBreaks) (list []string) {
 }
 
 // stepOf is the cause of a cache miss as far as the next step depends on it.
-func stepOf(e *why.Expense) string {
-	switch e.Cause {
-	case cache.ModelSwitch, cache.EffortSet, cache.ToolsChanged:
-		return string(cache.ToolsChanged)
-	case cache.Edited, cache.Compacted:
-		return string(cache.Edited)
+func stepOf(c cache.BreakCause) cache.BreakCause {
+	switch c {
+	case cache.ModelSwitch, cache.EffortSet:
+		return cache.ToolsChanged
+	case cache.Compacted:
+		return cache.Edited
 	}
-	return string(e.Cause)
+	return c
 }
 
 // missTexts say what would avoid a cache miss, by stepOf; with the number of cache misses and their cost.
-var missTexts = map[string]string{
-	string(cache.Edited):       "Clearing and compaction: %v cost %v. Clearing more at once, less often, causes fewer.",
-	string(cache.Restart):      "Restarts of the client: %v cost %v. A restarted client sends the whole context anew: go on in the running one, or begin with a summary.",
-	string(cache.ToolsChanged): "Another model, other tools or settings: %v cost %v. Change them when the context is small: at the start, or after a compaction.",
-	string(cache.LookBackOver): "Many results at once, more than the cache looks back over: %v cost %v.",
+var missTexts = map[cache.BreakCause]string{
+	cache.Edited:       "Clearing and compaction: %v cost %v. Clearing more at once, less often, causes fewer.",
+	cache.Restart:      "Restarts of the client: %v cost %v. A restarted client sends the whole context anew: go on in the running one, or begin with a summary.",
+	cache.ToolsChanged: "Another model, other tools or settings: %v cost %v. Change them when the context is small: at the start, or after a compaction.",
+	cache.LookBackOver: "Many results at once, more than the cache looks back over: %v cost %v.",
 }
 
 // expiredText says what pauses cost and whether a cache of an hour would have been cheaper.
@@ -353,16 +357,9 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	p.note(bold, whyText(sum, name, record, recorded))
 	expenseSection(p, sum.Expenses, sum.Spent, sum.Contents)
 	order := slices.Clone(list)
-	cost := func(s *why.SessionBreaks) (n int, u, of price.USD) {
-		if n, u, of = s.Total.Simulated, s.Total.SimUSD, s.Spent; record {
-			n, u = s.Total.Breaks, s.Total.USD
-		}
-		u.Known = of.Known
-		return n, u, of
-	}
 	slices.SortStableFunc(order, func(a, b *why.SessionBreaks) int {
-		_, x, _ := cost(a)
-		_, y, _ := cost(b)
+		_, x := missed(&a.Total, record)
+		_, y := missed(&b.Total, record)
 		return cmp.Compare(y.Nano, x.Nano)
 	})
 	most := either(p.All, len(order), min(mostBreaks, len(order)))
@@ -375,12 +372,13 @@ func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids))) // subagents have the id of their session
 	short := shortIDs(ids)
 	for _, s := range order[:most] {
-		n, u, of := cost(s)
+		n, u := missed(&s.Total, record)
+		u.Known = s.Spent.Known
 		worst := ""
 		if b := counted(s); len(b) > 0 {
 			worst = phrase("request %v, %v USD: %v", b[0].Request, b[0].USD().Decimal().Text(2), breakText(&b[0]))
 		}
-		t.put(none, brokenCells{strings.TrimSpace(short[slices.Index(ids, s.Session)] + " " + s.Agent), s.Requests, n, u, number(strings.Trim(shareOf(u, of), " ()")), worst})
+		t.put(none, brokenCells{strings.TrimSpace(short[slices.Index(ids, s.Session)] + " " + s.Agent), s.Requests, n, u, number(strings.Trim(shareOf(u, s.Spent), " ()")), worst})
 	}
 	p.table(t)
 	p.hidden(len(order)-most, "session", "json and csv contain them")

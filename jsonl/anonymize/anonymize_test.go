@@ -526,3 +526,16 @@ func TestDamagedDocument(t *testing.T) {
 		}
 	}
 }
+
+// What a hook said is the same text in the attachment and among the words that the client sent around it.
+func TestAttachedText(t *testing.T) {
+	for _, content := range []string{`"the shop opens at nine\nand closes"`, `["the shop opens at nine"]`} {
+		out := anonymized(t, "s", `{"type":"attachment","attachment":{"type":"hook_success","content":`+content+`},"rendered":[{"content":"<system-reminder>\nStart hook success: the shop opens at nine\n</system-reminder>"}]}`+"\n")
+		first, rest, _ := strings.Cut(out, `,"rendered"`)
+		first, _, _ = strings.Cut(strings.TrimLeft(first[strings.Index(first, `"content":`)+len(`"content":`):], `["`), `"`)
+		first, _, _ = strings.Cut(first, `\n`)
+		if first == "" || !strings.Contains(rest, first) || strings.Contains(out, "opens") {
+			t.Errorf("%s: %q is not in %q", content, first, rest)
+		}
+	}
+}

@@ -25,7 +25,8 @@ type filler struct {
 	letters map[rune][]rune   // alphabet of a letter: those of as many tokens
 	fixed   []string          // texts that have one substitute everywhere, the longest first
 	fixedAt [256]bool
-	inFixed bool // what is written is one of them
+	shared  string // text with one substitute in the line of the file that is written, "" for none
+	inFixed bool   // what is written is one of them
 	tries   *recovery
 	start   int     // where the substitute of a line, or of a fixed text, begins
 	owed    balance // tokens that the substitute of a line has too few so far
@@ -96,7 +97,11 @@ func (f *filler) fix(texts map[string]bool) {
 
 // fixedText is the text with one substitute that s[i:] begins with, "" for none.
 func (f *filler) fixedText(s string, i int) string {
-	if f.fixedAt[s[i]] && !f.inFixed {
+	switch {
+	case f.inFixed:
+	case f.shared != "" && strings.HasPrefix(s[i:], f.shared):
+		return f.shared
+	case f.fixedAt[s[i]]:
 		for _, t := range f.fixed {
 			if strings.HasPrefix(s[i:], t) {
 				return t

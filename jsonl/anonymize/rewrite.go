@@ -53,8 +53,35 @@ func (w *writer) value(b []byte) {
 		w.plain(b, place{})
 		return
 	}
+	if w.names != nil {
+		w.texts.shared = attachedText(b)
+	}
 	w.in = b
 	w.json(b, &frame{})
+}
+
+// attachedText is the first line of an attachment's text, if the client sent it behind words on the same line, such as those
+// about a hook; "" if not. Readers look for it in what was sent.
+func attachedText(line []byte) string {
+	var l struct {
+		Attachment struct{ Content any }
+		Rendered   []struct{ Content string }
+	}
+	if !bytes.Contains(line, []byte(`"rendered":`)) || json.Unmarshal(line, &l) != nil {
+		return ""
+	}
+	if list, ok := l.Attachment.Content.([]any); ok && len(list) > 0 {
+		l.Attachment.Content = list[0]
+	}
+	text, _ := l.Attachment.Content.(string)
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	for _, m := range l.Rendered {
+		words, _, found := strings.Cut(m.Content, text)
+		if words = words[strings.LastIndexByte(words, '\n')+1:]; found && words != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // json appends JSON that is inside a bracket.

@@ -2,6 +2,7 @@ package backtest
 
 import (
 	"iter"
+	"math"
 
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -53,7 +54,12 @@ func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
 
 // Error is the error of the simulated read as a share of the recorded one, and 1 where nothing was read and something
 // is simulated.
-func (p *CachePoint) Error() float64 { return cache.ErrorShare(p.Recorded, p.Simulated) }
+func (p *CachePoint) Error() float64 {
+	if p.Recorded == 0 {
+		return float64(min(p.Simulated, 1))
+	}
+	return math.Abs(float64(p.Simulated-p.Recorded)) / float64(p.Recorded)
+}
 
 // alarm reports whether the simulated read broke off.
 func (p *CachePoint) alarm() bool {

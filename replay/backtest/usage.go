@@ -160,10 +160,10 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		written := row.Cache.Write5m + row.Cache.Write1h
 		u.Write.add(row.Recorded.CacheWrite, written)
 		u.Input.add(row.Recorded.Input, row.Cache.Uncached)
-		u.Near += count(p.Error() <= cache.NearRead)
+		u.Near += count(cache.Near(p.Recorded, p.Simulated))
 		u.Close += count(p.Error() <= closeRead)
-		u.NaiveNear += count(cache.ErrorShare(p.Recorded, min(p.Sent, row.Payload)) <= cache.NearRead)
-		u.WriteNear += count(cache.ErrorShare(row.Recorded.CacheWrite, written) <= cache.NearRead)
+		u.NaiveNear += count(cache.Near(p.Recorded, min(p.Sent, row.Payload)))
+		u.WriteNear += count(cache.Near(row.Recorded.CacheWrite, written))
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
 			used, m := msg.Usage, m.On(msg.Time)

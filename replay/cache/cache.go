@@ -89,16 +89,9 @@ func (s *Split) Add(o Split) {
 	s.Uncached += o.Uncached
 }
 
-// NearRead is up to which error a simulated read is near the recorded one.
-const NearRead = 0.05
-
-// ErrorShare is the error of simulated tokens as a share of the recorded ones, and 1 where none are recorded and some are
-// simulated.
-func ErrorShare(recorded, simulated int) float64 {
-	if recorded == 0 {
-		return float64(min(simulated, 1))
-	}
-	return math.Abs(float64(simulated-recorded)) / float64(recorded)
+// Near reports whether simulated tokens are within 5 % of the recorded ones.
+func Near(recorded, simulated int) bool {
+	return max(simulated-recorded, recorded-simulated)*20 <= recorded
 }
 
 // Sim is the cache as one conversation sees it. The zero value is an empty one.

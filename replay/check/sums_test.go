@@ -77,7 +77,7 @@ func TestAssumption(t *testing.T) {
 	one := report.Cases[0]
 	s := one.Sessions[0]
 	if one.Status != OK || !report.Passed || report.Counts.Assumed != 1 || report.Counts.ByTool != 0 || one.Effect != "" || len(s.Changes) > 0 ||
-		!strings.Contains(s.Message(), "by another assumption, opencode_compaction.summary [recorded, {fixed: 5000}] -> [{fixed: 300}] (mine.yaml:2): cost_usd 100.0000 -> 150.0000") {
+		!strings.Contains(s.Message(), "by another assumption, opencode_compaction.summary [recorded, typical] -> [{fixed: 300}] (mine.yaml:2): cost_usd 100.0000 -> 150.0000") {
 		t.Errorf("%s, effect %q: %s", one.Status, one.Effect, s.Message())
 	}
 

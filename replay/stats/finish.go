@@ -85,14 +85,19 @@ func (b *builder) turns(main []mainRequest) error {
 	}
 	end()
 	before := 0
+	whole := b.Agent == "" && b.Until == b.Requests
 	for i := range b.Turns {
 		t := &b.Turns[i]
+		if whole && t.Line > 0 {
+			b.Prompts++
+		}
 		if t.Tokens = main[t.To-1].payload; i == 0 {
 			before = main[0].payload
 		}
 		t.Growth = t.Tokens - before
 		before = t.Tokens
 	}
+	b.PromptUSD = each(b.Simulated, b.Prompts)
 	for i := range b.ledger.Blocks {
 		bl := &b.ledger.Blocks[i]
 		came, ok := bl.came(b.Until)

@@ -14,6 +14,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/category"
+	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -37,16 +38,17 @@ type AddedPart struct {
 
 // OverheadPart is a section of the system prompt, or the definition of a tool.
 type OverheadPart struct {
-	Part     string `json:"part"`             // system, tool
-	Name     string `json:"name"`             // of a tool; of a section its heading, without one what it is
-	Kind     string `json:"kind,omitempty"`   // of a section with something of the project or the user
-	Server   string `json:"server,omitempty"` // of the tool of an MCP server
-	Bytes    int    `json:"bytes"`
-	Tokens   int    `json:"tokens"`      // 0: the request did not have the tool, but one before it
-	Calls    int    `json:"calls"`       // up to the request
-	Requests int    `json:"requests"`    // up to it that had the part
-	Sent     int    `json:"sent_tokens"` // in all of them, as long as it was in each
-	Text     int    `json:"-"`           // of a section: index of its text in the system prompt
+	Part     string    `json:"part"`             // system, tool
+	Name     string    `json:"name"`             // of a tool; of a section its heading, without one what it is
+	Kind     string    `json:"kind,omitempty"`   // of a section with something of the project or the user
+	Server   string    `json:"server,omitempty"` // of the tool of an MCP server
+	Bytes    int       `json:"bytes"`
+	Tokens   int       `json:"tokens"`             // 0: the request did not have the tool, but one before it
+	Calls    int       `json:"calls"`              // up to the request
+	Requests int       `json:"requests"`           // up to it that had the part
+	Sent     int       `json:"sent_tokens"`        // in all of them, as long as it was in each
+	USD      price.USD `json:"input_usd,omitzero"` // its share of what the system prompt and the tools cost
+	Text     int       `json:"-"`                  // of a section: index of its text in the system prompt
 
 	json   []byte
 	weight int
@@ -72,16 +74,15 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 	if err != nil || shape == nil {
 		return err
 	}
-	system := slices.IndexFunc(s.Categories, func(c CategoryTokens) bool { return c.Category == category.System })
-	known := 0
-	if system >= 0 {
-		known = s.Categories[system].Tokens
+	of := &CategoryTokens{}
+	if i := slices.IndexFunc(s.Categories, func(c CategoryTokens) bool { return c.Category == category.System }); i >= 0 {
+		of = &s.Categories[i]
 	}
 	o := &PromptOverhead{Line: shape.Line}
-	if o.Parts, err = PromptParts(rec, s.Counter, shape, known); err != nil {
+	if o.Parts, err = PromptParts(rec, s.Counter, shape, of.Tokens); err != nil {
 		return err
 	}
-	index, all := map[string]int{}, 0
+	index, all, allSent := map[string]int{}, 0, 0
 	for i := range o.Parts {
 		p := &o.Parts[i]
 		index[p.key()] = i
@@ -118,12 +119,15 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 				if was.weight != p.weight {
 					sent = was.weight * o.Tokens / max(all, 1)
 				}
-				p.Sent += sent
+				p.Sent, allSent = p.Sent+sent, allSent+sent
 			}
 		}
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
+		if of.USD.Known {
+			p.USD = price.USD{Nano: of.USD.Nano * perUnit / int64(max(allSent, 1)) * int64(p.Sent) / perUnit, Known: true}
+		}
 		if k := slices.IndexFunc(s.Tools, func(t Tool) bool { return t.Name == p.Name }); k >= 0 && p.Part == ToolPart {
 			p.Calls = s.Tools[k].Calls
 		}
@@ -131,8 +135,8 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 	slices.SortStableFunc(o.Parts, func(a, b OverheadPart) int {
 		return cmp.Or(strings.Compare(b.Part, a.Part), cmp.Compare(min(a.Calls, 1), min(b.Calls, 1)), cmp.Compare(b.Tokens, a.Tokens))
 	})
-	if known > 0 {
-		s.Categories[system].Of = portions(o.Parts)
+	if of.Tokens > 0 {
+		of.Of = portions(o.Parts)
 	}
 	o.InMessages = added(s.Categories)
 	s.Overhead = o

@@ -10,6 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/category"
+	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // recordRequest adds the lines that hold the next request: its messages, and its system prompt with tools.
@@ -64,10 +65,11 @@ func TestOverhead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes, tokens := 0, 0
+	bytes, tokens, usd := 0, 0, price.USD{}
 	var names []string
 	for _, p := range o.Parts {
 		bytes, tokens = bytes+p.Bytes, tokens+p.Tokens
+		usd.Add(p.USD)
 		names = append(names, fmt.Sprintf("%s %s%s %d/%d", p.Part, p.Name, strings.TrimRight(" "+p.Kind+p.Server, " "), p.Calls, p.Requests))
 	}
 	slices.Sort(names)
@@ -89,6 +91,9 @@ func TestOverhead(t *testing.T) {
 		t.Errorf("parts have %d bytes and %d tokens, all %d and %d, sent %d bytes", bytes, tokens, o.Bytes, o.Tokens, sent)
 	}
 	i := slices.IndexFunc(got.Categories, func(c CategoryTokens) bool { return c.Category == "system" })
+	if all := got.Categories[i].USD; usd.Nano == 0 || usd.Nano > all.Nano || usd.Nano < all.Nano-all.Nano/100 {
+		t.Errorf("parts cost %v, all %v", usd, all)
+	}
 	if sum := 0; i >= 0 {
 		for _, p := range got.Categories[i].Of {
 			sum += p.Tokens

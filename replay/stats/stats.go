@@ -51,6 +51,8 @@ type SessionStats struct {
 	Subagents   []SubagentType   `json:"subagents"`   // by type, the most tokens first
 	Overhead    *PromptOverhead  `json:"overhead,omitempty"`
 	Simulated   price.USD        `json:"simulated_usd,omitzero"` // what the replay costs
+	Prompts     int              `json:"prompts"`                // that a user typed; 0 of a subagent, or where Until is not the last request
+	PromptUSD   price.USD        `json:"prompt_usd,omitzero"`    // Simulated for each of them
 	bill.Brief
 	Bill     *bill.Bill       `json:"-"`                   // Billed in full
 	CacheFit *replay.CacheFit `json:"cache_fit,omitempty"` // with the recorded policy: of its simulation to that
@@ -192,6 +194,11 @@ type SubagentType struct {
 	Estimated int       `json:"estimated_outputs"` // responses whose output is estimated: what is recorded is too small
 	CostUSD   price.USD `json:"cost_usd,omitzero"` // of the models with a price
 	Unpriced  int       `json:"unpriced_requests,omitempty"`
+}
+
+// each is the share that one of n has in an amount.
+func each(usd price.USD, n int) price.USD {
+	return price.USD{Nano: usd.Nano / int64(max(1, n)), Known: usd.Known && n > 0}
 }
 
 // minRepeated is the shortest text that counts as repeated, in characters: shorter ones say no more than "done".

@@ -149,11 +149,20 @@ func TestStats(t *testing.T) {
 		t.Errorf("turns: %+v", got.Turns)
 	}
 
+	if got.Simulated.Nano == 0 || got.Prompts != 2 || got.PromptUSD != (price.USD{Nano: got.Simulated.Nano / 2, Known: true}) {
+		t.Errorf("%s is %s for each of %d prompts", got.Simulated, got.PromptUSD, got.Prompts)
+	}
+	agent := *got // has the prompt of a call
+	agent.Agent, agent.Prompts, agent.PromptUSD = "a1", 0, price.USD{}
+	if sum := Sum([]*SessionStats{got, got, &agent}); sum.Prompts != 4 || sum.PromptUSD.Nano != 3*got.Simulated.Nano/4 {
+		t.Errorf("two sessions and a subagent: %s for each of %d prompts", sum.PromptUSD, sum.Prompts)
+	}
+
 	// What happens after the request does not count.
 	if got, _, err = Replay(rec, pol, replay.Options{}, at(2), nil); err != nil {
 		t.Fatal(err)
 	}
-	if got.Reads.Results != 1 || got.Reads.Superseded() != 0 || got.Repeated.Results != 0 || len(got.Turns) != 1 || got.Turns[0].To != 2 || len(got.Tools) != 1 {
+	if got.Reads.Results != 1 || got.Reads.Superseded() != 0 || got.Repeated.Results != 0 || len(got.Turns) != 1 || got.Turns[0].To != 2 || len(got.Tools) != 1 || got.Prompts != 0 {
 		t.Errorf("at request 2: %+v, %+v, %+v", got.Reads, got.Turns, got.Tools)
 	}
 }

@@ -23,6 +23,8 @@ type StatsTotal struct {
 	Repeated   Repeated         `json:"repeated"` // without groups
 	Subagents  []SubagentType   `json:"subagents"`
 	Simulated  price.USD        `json:"simulated_usd,omitzero"`
+	Prompts    int              `json:"prompts"`
+	PromptUSD  price.USD        `json:"prompt_usd,omitzero"` // Simulated for each prompt, where all requests count
 	bill.Brief
 	Bill     *bill.Bill       `json:"-"` // Billed in full
 	CacheFit *replay.CacheFit `json:"cache_fit"`
@@ -40,6 +42,9 @@ func Sum(list []*SessionStats) *StatsTotal {
 		t.InputUSD.Add(s.InputUSD)
 		t.Reads.Add(&s.Reads)
 		t.Simulated.Add(s.Simulated)
+		if t.Prompts += s.Prompts; s.Until == s.Requests {
+			t.PromptUSD.Add(s.Simulated)
+		}
 		ledger.Add(s.Bill)
 		t.CacheFit.Add(s.CacheFit)
 		t.Repeated.Results += s.Repeated.Results
@@ -67,6 +72,7 @@ func Sum(list []*SessionStats) *StatsTotal {
 			price.AddUp(&t.Subagents[at], &s.Subagents[i])
 		}
 	}
+	t.PromptUSD = each(t.PromptUSD, t.Prompts)
 	t.Bill = ledger.Bill()
 	t.Brief = t.Bill.Short()
 	t.Categories = sums.List()

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/interval"
 )
@@ -23,11 +24,11 @@ const (
 
 // What the experiments set, and what a prediction has to assume. Turns, and tokens.
 const (
-	maskKeeps    = 10   // newest observations that stay
-	summaryKeeps = 10   // newest turns that stay
-	summaryTakes = 21   // turns that become a summary at once
-	placeholder  = 10   // of a masked observation; an assumption
-	summarySize  = 5000 // what a replay puts in place of a summary that is not recorded
+	maskKeeps    = 10 // newest observations that stay
+	summaryKeeps = 10 // newest turns that stay
+	summaryTakes = 21 // turns that become a summary at once
+	placeholder  = 10 // of a masked observation; an assumption
+	summarySize  = policy.DefaultSummaryTokens
 )
 
 // trial is one run of an agent on one task.

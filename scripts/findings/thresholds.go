@@ -29,18 +29,23 @@ func thresholds(src *sources) (*article, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newTable("thresholds", column{"setting", "setting"}, column{"change", "cost"}, column{"low", "from"}, column{"high", "to"},
+	t := newTable("thresholds", column{"setting", thresholdPolicy + " with"}, column{"change", "cost"}, column{"low", "from"}, column{"high", "to"},
 		column{"extra", "extra compactions"}, column{"corrected_low", "with what they cause, low"}, column{"corrected_high", "high"},
 		column{"even", "even at, requests each"}, column{"stability", "sign"}, column{"lower", "lower"}, column{"higher", "higher"})
 	for i, setting := range thresholdSettings {
 		p := &all.Policies[i+1]
-		if p.Against == nil || p.Against.Correction == nil {
+		if p.Against == nil {
 			return nil, fmt.Errorf("%s: nothing is compared", setting)
 		}
 		v, k := p.Against.Figures["cost_usd"], p.Against.Correction
+		row := append([]cell{text(setting)}, v.cells()...)
+		if k == nil { // no compaction more or less
+			t.add(append(row, whole(0), blank, blank, blank, text("–"), count(v.Lower), count(v.Higher))...)
+			continue
+		}
 		first := sum(all.common(all.Policies[0].Policy, p.Policy), all.Policies[0].Policy, "cost_usd")
 		word := map[string]string{string(compare.Holds): "holds", string(compare.Flips): "flips", string(compare.CannotTell): "cannot tell"}[k.Stability]
-		t.add(append(append([]cell{text(setting)}, v.cells()...), whole(k.Extra), change(k.Low/first), change(k.High/first), number(k.BreakEven, 1), text(word), count(v.Lower), count(v.Higher))...)
+		t.add(append(row, whole(k.Extra), change(k.Low/first), change(k.High/first), number(k.BreakEven, 1), text(word), count(v.Lower), count(v.Higher))...)
 	}
 	held := newTable("thresholds-held", column{"what", "what"}, column{"change", "cost"}, column{"worse", "draws that cost more"}, column{"draws", "draws"})
 	for _, choice := range []struct {

@@ -164,7 +164,7 @@ func TestEdits(t *testing.T) {
 
 // TestMany: compactions that keep all there is are read in linear time, up to a limit, which costs no message.
 func TestMany(t *testing.T) {
-	const lines = 4000
+	const lines = 3000
 	var text strings.Builder
 	text.WriteString(`{"type":"session","id":"s","timestamp":"2026-04-24T10:00:00.000Z","cwd":"/"}` + "\n")
 	for i := range lines {

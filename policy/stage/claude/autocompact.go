@@ -37,7 +37,7 @@ func defineAutocompact() policy.Definition {
 		Name:    "autocompact",
 		Summary: "Before a request whose used tokens reach the auto-compact threshold, or which the API would refuse as too long (window.reactive), the whole view becomes a summary, written by a request of its own; nothing is kept verbatim, or the newest rounds. A request that stays too long for the effective window fails, and the view stays.",
 		Source:  "Claude Code 2.1.19 and 2.1.x, analyses of the bundled client, and the code of 2.1.12 to 2.1.332; thresholds confirmed by 95 recorded automatic compactions",
-		Differs: "Its request is shown without the tools that it allows (Read, WebFetch, those of MCP servers), which no session holds, and without the field that turns thinking off. Hooks are not run, so what a PreCompact hook adds to the prompt is missing. A compaction of a part that the user chose is read where a session records it, and never simulated",
+		Differs: "Its request is shown without the tools that it allows (Read, WebFetch, those of MCP servers), which no session holds, and without the field that turns thinking off. Hooks are not run, so what a PreCompact hook adds to the prompt is missing. A compaction of a part that the user chose is read where a session records it, and never simulated. Nor are two flags of the server, off in 2.1.332 as shipped: one raises a percentage for sessions in the cloud, the other puts compaction off to the threshold of the model's whole window where the last summary left nearly as much as a lowered threshold",
 		Truth:   policy.TruthRecorded,
 		Moments: policy.Prepare | policy.Manual | policy.TurnEnd,
 		Params: &Autocompact{

@@ -39,7 +39,7 @@ func (p *MicrocompactCached) Limits(l *policy.StageLimits) {
 // Check is what is questionable in a policy with microcompact_cached.
 func (p *MicrocompactCached) Check(c *policy.Check) {
 	c.Less("keep", p.Keep, "trigger", p.Trigger)
-	if c.Cache().Breakpoints == policy.BreakpointsNone {
+	if c.Cache.Breakpoints == policy.BreakpointsNone {
 		c.Add(policy.RuleContradict, "microcompact_cached", "give cache.breakpoints, or leave the stage out", "it deletes from what the server has cached, and cache.breakpoints: none caches nothing")
 	}
 }

@@ -178,8 +178,7 @@ func lintWindow(c *policy.Check) {
 	if w.BlockingLimit > c.Window() && c.FixedWindow() {
 		c.Add(policy.RuleWindow, "window.blocking_limit", "make it smaller", "%d is more than the window of %d", w.BlockingLimit, c.Window())
 	}
-	c.Unused("window.output_reserve", w.ReserveCap > 0, "window.reserve_cap gives the reserve")
-	c.Unused("window.output_reserve", w.ReserveCap == 0 && w.MaxOutput > 0, "window.max_output gives the reserve")
+	c.Unused("window.output_reserve", w.ReserveCap > 0 || w.MaxOutput > 0, "window.reserve_cap or window.max_output gives the reserve")
 	c.Unused("window.blocking_offset", w.BlockingLimit > 0, "window.blocking_limit gives the limit")
 	c.Unused("window.auto_compact_window", c.FixedWindow() && w.CompactWindow >= c.Window() && !w.Reactive, "the context window is no larger")
 	c.Unused("window.proactive", len(w.Proactive) > 0 && !w.Reactive, "window.reactive is off")

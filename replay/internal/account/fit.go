@@ -54,7 +54,7 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 			continue
 		}
 		f.Recorded++
-		if cache.ErrorShare(r.Recorded.CacheRead, r.Cache.Read) <= cache.NearRead {
+		if cache.Near(r.Recorded.CacheRead, r.Cache.Read) {
 			f.Near++
 		}
 		if r.Cache.Miss != nil && r.Cache.Miss.Kind == cache.Uncached {

@@ -133,10 +133,9 @@ func (t *recordTrack) Request(k int) {
 	if k > 0 {
 		over = r.Overhead[k-1]
 	}
-	ctx := -1
 	if msg.HasUsage {
 		u := r.Usage(msg)
-		ctx = u.Context()
+		ctx := u.Context()
 		within := u.Compactions()
 		if b, alone, ok := msg.Compaction(); ok && !alone && within.Calls == 0 { // what it took is not recorded
 			within = jsonl.Spent{Calls: 1, Input: t.PayloadTokens() + max(over, 0), Output: r.Cal.Block(m, b)}
