@@ -120,7 +120,7 @@ func TestOpencodePruneQueued(t *testing.T) {
 	c.Assistant(stagetest.Say("done"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil)).All()
 	if r.Shown(at["1.1"]) == "" {
-		t.Error("the first of three user messages is not protected")
+		t.Error("the result before three user messages, one of them queued, is not protected: pruned, want kept (startsTurn counts queued prompts)")
 	}
 }
 
