@@ -282,7 +282,6 @@ func costNotes(sum *SessionCost) []string {
 		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
 		phraseIf(lost != "" && caller(sum.Policy) == "client", "Their cost is in the parts cache misses, expired and not read; `why` counts the cache misses of the recorded usage."),
 		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
-		phraseIf(!sum.Bridge.Fit.Holds(), "Amounts with ~, and all in the tables but those billed, rest on the simulation."),
 		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "No known price for %v of %v: left out of the cost.", total.Unpriced, count(total.Calls, "request")),
 	}

@@ -37,7 +37,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
 		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known"+clientReports(b))+before(": ", shortText(b, tl.CacheFit)))
 	}
-	add(fitShort(tl.CacheFit) != "", "cache fit", "%v", joined(". ", fitShort(tl.CacheFit), roughText(tl.CacheFit)))
+	add(true, "cache fit", "%v", fitText(tl.CacheFit))
 	if tl.Regret != nil {
 		add(true, "regret", "%v", regretText(tl))
 	}
@@ -162,7 +162,7 @@ func (o *overview) name() string {
 func (o *overview) print(p *page) {
 	billed := o.bills.Bill()
 	p.note(bold, count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum, &o.fit)+".")
-	p.note(none, joined(" ", besideText(billed, price.USD{}, "", &o.fit), roughText(&o.fit)))
+	p.note(none, besideText(billed, price.USD{}, "", &o.fit))
 	p.notes(yellow, troubleNotes(&o.sum))
 	slices.Sort(o.ran)
 	p.items(none, slices.DeleteFunc(o.ran, func(text string) bool { return text == "" || text == "under "+o.name() }))
