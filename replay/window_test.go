@@ -8,6 +8,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -207,6 +208,14 @@ func TestShownCache(t *testing.T) {
 		}
 		if got := tl.Requests[3].Cache.Read > 0; got != tt.reads || len(codes) > 1 || tt.code == "" && codes != nil || tt.code != "" && !slices.Contains(codes, tt.code) {
 			t.Errorf("%+v: reads %v, %v", tt, got, codes)
+		}
+		fit, err := rec.CacheFit(replay.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, miss := tt.code != "" && !tt.reads, tl.Requests[3].Cache.Miss
+		if got := miss != nil && miss.Kind == cache.Uncached; got != want || fit.Uncached != map[bool]int{true: tt.requests}[want] {
+			t.Errorf("%+v: no cache recorded: %v, %d requests", tt, got, fit.Uncached)
 		}
 	}
 }

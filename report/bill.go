@@ -8,7 +8,6 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
-	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -79,14 +78,14 @@ func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.Ca
 	if billed == "" {
 		return ""
 	}
-	return joined(" ", billed, phraseIf(simulated.Known, "Simulated%v%v, it costs %v.", phraseIf(b.Agents > 0, " without the subagents"),
-		before(" under ", either(policy == "recorded", "", policy)), usdText(simulated)),
+	return joined(" ", billed, phraseIf(simulated.Known, "Simulated%v%v, it costs %v%v.", phraseIf(b.Agents > 0, " without the subagents"),
+		before(" under ", either(policy == "recorded", "", policy)), fit.Mark(), usdText(simulated)),
 		copiesText(b.Copies), fitText(fit))
 }
 
 // moneyText is besideText of several sessions. Without names it is nameless.
 func moneyText(m *compare.Money, hidden bool) string {
-	return joined(" ", besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit), roughText(m.CacheFit))
+	return besideText(nameless(m.Bill, hidden), price.USD{}, "", m.CacheFit)
 }
 
 // nameless is a bill that does not name models, where they are hidden: a file may call them anything.
@@ -209,34 +208,27 @@ func gapText(m *bill.ModelSum) string {
 
 // fitText says how well the simulated prompt cache fits the sessions; "" where there is nothing to fit to.
 func fitText(f *replay.CacheFit) string {
-	short := fitShort(f)
-	return joined(" ", phraseIf(short != "", "The simulated prompt cache %v.", short), phraseIf(!f.Holds(), "That is not enough for a verdict in money."))
-}
-
-// roughText says what the mark of an amount of money means.
-func roughText(f *replay.CacheFit) string {
-	return phraseIf(!f.Holds(), "~ marks amounts that rest on the simulation.")
-}
-
-// fitShort is fitText of the cache as the subject.
-func fitShort(f *replay.CacheFit) string {
-	switch {
-	case f == nil || f.Requests == 0:
+	if f == nil || f.Requests == 0 {
 		return ""
-	case f.Recorded == 0:
-		return "cannot be checked, as no request has recorded usage"
 	}
-	return phrase("reads within 5 %% of the recorded amount on %v of %v%v", f.Near, count(f.Requests, "request"), phraseIf(f.Recorded < f.Requests, " (%v without usage)", f.Requests-f.Recorded)) +
-		before("; in the simulation, the input of the recorded requests costs ", shareText(f.Billed, f.Simulated, "billed")) + expectedText(f)
+	text := "cannot be checked, as no request has recorded usage"
+	if f.Recorded > 0 {
+		less := joined("; ", phraseIf(f.Recorded < f.Requests, "%v without usage", f.Requests-f.Recorded),
+			phraseIf(f.Uncached > 0, "%v to models without recorded cached input, of which the simulation caches none either", f.Uncached))
+		text = phrase("reads within 5 %% of the recorded amount on %v of %v%v", f.Near, count(f.Requests, "request"), phraseIf(less != "", " (%v)", less)) +
+			before("; in the simulation, the input of the recorded requests costs ", shareText(f.Billed, f.Simulated, "billed")) + expectedText(f)
+	}
+	return "The simulated prompt cache " + text + "." +
+		phraseIf(!f.Holds(), " That is not enough for a verdict in money (95 %% of the reads, and the cost within 5 %%): amounts with ~, and those simulated in tables, are rough.")
 }
 
-// expectedText is what cache misses that no line shows are expected to add; "" where that is less than 0.1 %.
+// expectedText is what the input costs with the cache misses that no line shows; "" where they add less than 0.1 %.
 func expectedText(f *replay.CacheFit) string {
-	percent := func(usd price.USD) exact.Decimal {
-		return exact.Ratio(exact.Whole(100*usd.Nano), exact.Whole(f.Simulated.Nano), 1)
+	with := func(loss price.USD) string {
+		return shareText(f.Billed, price.USD{Nano: f.Simulated.Nano + loss.Nano, Known: true}, "")
 	}
-	lower, upper := percent(f.Lower), percent(f.Upper)
-	return phraseIf(upper.N > 0, ", and cache misses that no line shows are expected to add %v to %v %%", lower.Text(1), upper.Text(1))
+	return phraseIf(f.Upper.Nano*1000 > f.Simulated.Nano, ", and with the expected cache misses that no line shows %v (from recorded sessions of %v: between %v and %v)",
+		with(f.Expected), count(f.Authors, "author"), with(f.Lower), with(f.Upper))
 }
 
 // billCell is a bill in a table, with n places: ">=" before one that is a lower bound.

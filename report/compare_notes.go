@@ -309,7 +309,7 @@ var partNames = map[string]string{"content": "other input", "breaks": "cache mis
 func concentrationText(c *compare.Comparison, i int) string {
 	pair := &c.Pairs[i]
 	v := &pair.Figures[c.Judged]
-	if v.Sessions < 2 || pair.Half == 0 {
+	if v.Lower+v.Higher < 2 {
 		return ""
 	}
 	return phrase("; %v of the %v that differ are higher, half of what differs is in %v", v.Higher, count(v.Lower+v.Higher, "session"), pair.Half) +

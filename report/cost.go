@@ -266,7 +266,7 @@ func partsTable(sum *SessionCost) *table {
 		}
 	}
 	add("expired: the cache TTL was over", p.Lifetime)
-	add("not read: too far from any cache breakpoint", p.Placement)
+	add("not read: too far from any cache breakpoint, or no cache is recorded", p.Placement)
 	add("summarization requests", p.OwnCalls)
 	add("output", p.Output)
 	return t
@@ -281,7 +281,7 @@ func costNotes(sum *SessionCost) []string {
 		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens.", caller(sum.Policy), own),
 		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
 		phraseIf(lost != "" && caller(sum.Policy) == "client", "Their cost is in the parts cache misses, expired and not read; `why` counts the cache misses of the recorded usage."),
-		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit), roughText(sum.Bridge.Fit),
+		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
 		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "No known price for %v of %v: left out of the cost.", total.Unpriced, count(total.Calls, "request")),
 	}

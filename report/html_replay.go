@@ -59,7 +59,7 @@ func replayAnswers(tl *replay.Timeline, hidden bool) []string {
 		first = phrase("%v takes nothing away: the largest request has %v tokens, the mean one %v.", tl.Policy, t.PayloadPeak, mean)
 	}
 	second := phrase("%v sent %v tokens", count(t.Requests, "request"), t.Payload-t.OwnInput) + phraseIf(t.OwnInput > 0, ", its own requests %v more", t.OwnInput) +
-		phraseIf(t.CostUSD.Known, ", for USD %v in all", cents(t.CostUSD)) + phrase(": %v, %v cleared.", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
+		phraseIf(t.CostUSD.Known, ", for %v%v in all", tl.CacheFit.Mark(), usdText(t.CostUSD)) + phrase(": %v, %v cleared.", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	texts := append([]string{first, second, besideText(nameless(tl.Bill, hidden), price.USD{}, "", tl.CacheFit)}, troubleNotes(t)...)
 	return cleaned(texts)
 }
@@ -80,7 +80,7 @@ func sessionsAnswer(list []*replay.Timeline, hidden bool) string {
 		fit.Add(tl.CacheFit)
 	}
 	return phrase("%v sent %v tokens, the largest one %v", count(sum.Requests, "request"), sum.Payload, sum.PayloadPeak) +
-		phraseIf(sum.CostUSD.Known, ", for USD %v", cents(sum.CostUSD)) + phrase(": %v.", count(sum.Compactions, "compaction")) +
+		phraseIf(sum.CostUSD.Known, ", for %v%v", fit.Mark(), usdText(sum.CostUSD)) + phrase(": %v.", count(sum.Compactions, "compaction")) +
 		before(" ", besideText(nameless(bills.Bill(), hidden), price.USD{}, "", &fit))
 }
 

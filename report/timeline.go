@@ -36,7 +36,7 @@ const (
 func printTimeline(p *page, tl *replay.Timeline) {
 	p.heading(sessionTitle(tl.Session, tl.Agent))
 	if len(tl.Requests) > 0 {
-		text := verdictText(tl.Policy, &tl.Totals)
+		text := verdictText(tl.Policy, &tl.Totals, tl.CacheFit)
 		p.note(bold, strings.ToUpper(text[:1])+text[1:]+".")
 	}
 	if tl.Truth.Hypothesis() {

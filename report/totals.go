@@ -34,12 +34,12 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.Calls > t.Requests, "own requests", "%v by the %v: %v in, %v out; cache and cost include them", t.Calls-t.Requests, caller(tl.Policy), t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
-	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v", t.CostUSD,
+	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v%v", tl.CacheFit.Mark(), t.CostUSD,
 		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache)+shorterText(tl))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
 		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known"+clientReports(b))+before(": ", shortText(b, tl.CacheFit)))
 	}
-	add(fitShort(tl.CacheFit) != "", "cache fit", "%v", fitShort(tl.CacheFit))
+	add(true, "cache fit", "%v", fitText(tl.CacheFit))
 	if tl.Regret != nil {
 		add(true, "regret", "%v", regretText(tl))
 	}
@@ -169,7 +169,7 @@ func (o *overview) name() string {
 // print prints the answer over all sessions, a row for each of them, and their warnings by kind.
 func (o *overview) print(p *page) {
 	billed := o.bills.Bill()
-	p.note(bold, count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum)+".")
+	p.note(bold, count(len(o.rows), "session")+": "+verdictText(o.name(), &o.sum, &o.fit)+".")
 	p.note(none, besideText(billed, price.USD{}, "", &o.fit))
 	p.notes(yellow, troubleNotes(&o.sum))
 	var items []string
@@ -207,7 +207,7 @@ func (o *overview) print(p *page) {
 
 // verdictText says what a policy makes of the requests, in a sentence: "under opencode, 298 requests send 27,280,375
 // tokens, 49.3 % less than raw, for 19.66 USD, with 1 compaction and 108 results cleared".
-func verdictText(policy string, t *replay.Totals) string {
+func verdictText(policy string, t *replay.Totals, fit *replay.CacheFit) string {
 	sent := t.Payload - t.OwnInput
 	than := phrase("%v less than raw", percent(t.Saved, t.RawInput))
 	switch {
@@ -218,7 +218,7 @@ func verdictText(policy string, t *replay.Totals) string {
 	}
 	than += phraseIf(t.NotReadBack != 0, " (without %v tokens that the restarted client did not read back)", t.NotReadBack)
 	return phraseIf(policy != "", "under %v, ", policy) + count(t.Requests, "request") + either(t.Requests == 1, " sends", " send") + phrase(" %v tokens, ", sent) + than +
-		phraseIf(t.CostUSD.Known, ", for %v", usdText(t.CostUSD)) + phrase(", with %v and %v cleared", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
+		phraseIf(t.CostUSD.Known, ", for %v%v", fit.Mark(), usdText(t.CostUSD)) + phrase(", with %v and %v cleared", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 }
 
 // sessionTitle names a conversation in a heading.

@@ -335,7 +335,7 @@ func shareOf(u, of price.USD) string {
 
 // whyNotes say what the figures are.
 func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
-	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
+	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint, no recorded cache or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
 		notes = append(notes, "The parts add up to what was billed. A cache miss is a request that read less than 95 % of what the request before had read and written; it costs what the tokens that were sent again cost more than if they had been read. "+
 			"\"simulated\" is its cost in the simulated cache, which names the cause and which `cost` divides into parts. Input is divided among its contents by the tokens of each request.")

@@ -5,22 +5,23 @@ type BreakCause string
 
 // The causes.
 const (
-	None         BreakCause = ""              // it read everything
-	First        BreakCause = "first_request" // nothing of this conversation was in the cache yet
-	Expired      BreakCause = "ttl"           // the TTL of the entry was over
-	Edited       BreakCause = "edit"          // a stage changed what had been sent
-	Compacted    BreakCause = "compaction"    // the messages were rebuilt
-	ModelSwitch  BreakCause = "model_switch"  // each model has its own cache
-	ToolsChanged BreakCause = "tools_changed" // tools or system prompt changed
-	ImageAdded   BreakCause = "image_added"   // an image was added or removed: the messages' cache is lost
-	SkillRan     BreakCause = "skill"         // the client sends other settings while a skill runs
-	EffortSet    BreakCause = "effort"        // the user set another level of reasoning effort: the messages' cache is lost
-	Thinking     BreakCause = "thinking"      // the thinking of earlier turns was stripped
-	Restart      BreakCause = "restart"       // the client was started again
-	ContextFell  BreakCause = "context_fell"  // less was sent than before, and no line says why
-	BelowMinimum BreakCause = "below_minimum" // the prefix is shorter than the model caches
-	LookBackOver BreakCause = "look_back"     // more blocks joined than the look-back covers
-	Unmarked     BreakCause = "no_breakpoint" // the client marks nothing
+	None         BreakCause = ""                  // it read everything
+	First        BreakCause = "first_request"     // nothing of this conversation was in the cache yet
+	Expired      BreakCause = "ttl"               // the TTL of the entry was over
+	Edited       BreakCause = "edit"              // a stage changed what had been sent
+	Compacted    BreakCause = "compaction"        // the messages were rebuilt
+	ModelSwitch  BreakCause = "model_switch"      // each model has its own cache
+	ToolsChanged BreakCause = "tools_changed"     // tools or system prompt changed
+	ImageAdded   BreakCause = "image_added"       // an image was added or removed: the messages' cache is lost
+	SkillRan     BreakCause = "skill"             // the client sends other settings while a skill runs
+	EffortSet    BreakCause = "effort"            // the user set another level of reasoning effort: the messages' cache is lost
+	Thinking     BreakCause = "thinking"          // the thinking of earlier turns was stripped
+	Restart      BreakCause = "restart"           // the client was started again
+	ContextFell  BreakCause = "context_fell"      // less was sent than before, and no line says why
+	BelowMinimum BreakCause = "below_minimum"     // the prefix is shorter than the model caches
+	LookBackOver BreakCause = "look_back"         // more blocks joined than the look-back covers
+	Unmarked     BreakCause = "no_breakpoint"     // the client marks nothing
+	Uncached     BreakCause = "no_cache_recorded" // the model has no cached input in the session
 )
 
 // Cause is why something could not be read from the cache.
@@ -35,7 +36,7 @@ var kindTexts = map[BreakCause]string{
 	ToolsChanged: "tools or system prompt changed", ImageAdded: "image added or removed",
 	SkillRan: "a skill began or ended", EffortSet: "another reasoning effort set", Restart: "client started again", Thinking: "thinking of earlier turns stripped",
 	ContextFell: "the context fell, no line says why", BelowMinimum: "below the model's minimum",
-	LookBackOver: "look-back exceeded", Unmarked: "no breakpoint",
+	LookBackOver: "look-back exceeded", Unmarked: "no breakpoint", Uncached: "no cache recorded",
 }
 
 // String is the cause in a few words.

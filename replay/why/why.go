@@ -257,7 +257,7 @@ func known(u price.USD) price.USD { return price.USD{Nano: u.Nano, Known: u.Nano
 
 // uncacheable reports a request that the cache holds nothing of.
 func uncacheable(r *replay.Request) bool {
-	return r.Cache.Miss != nil && (r.Cache.Miss.Kind == cache.Unmarked || r.Cache.Miss.Kind == cache.BelowMinimum)
+	return r.Cache.Miss != nil && slices.Contains([]cache.BreakCause{cache.Unmarked, cache.Uncached, cache.BelowMinimum}, r.Cache.Miss.Kind)
 }
 
 // explain finds the cause. A recorded break that the simulation does not have is not explained: no line says why.

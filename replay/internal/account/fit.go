@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -14,6 +15,7 @@ type CacheFit struct {
 	Requests  int       `json:"requests"`                     // main requests
 	Recorded  int       `json:"recorded_requests"`            // of these: with usage
 	Near      int       `json:"near_requests"`                // of these: their simulated read is near the recorded one
+	Uncached  int       `json:"uncached_requests,omitempty"`  // of these: their model has no cached input in the session
 	Billed    price.USD `json:"recorded_input_usd,omitzero"`  // what the input of requests with usage costs as recorded
 	Simulated price.USD `json:"simulated_input_usd,omitzero"` // and by the simulated cache
 
@@ -21,6 +23,7 @@ type CacheFit struct {
 	Expected price.USD `json:"expected_loss_usd,omitzero"`
 	Lower    price.USD `json:"expected_loss_lower_usd,omitzero"`
 	Upper    price.USD `json:"expected_loss_upper_usd,omitzero"`
+	Authors  int       `json:"authors,omitempty"` // whose recorded sessions these are from; of several clients and models the fewest
 
 	// What calls whose usage is not in the file cost by the simulation: requests, and summaries of compactions.
 	UnreportedUSD  price.USD `json:"requests_without_usage_usd,omitzero"`
@@ -54,6 +57,9 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 		if cache.Near(r.Recorded.CacheRead, r.Cache.Read) {
 			f.Near++
 		}
+		if r.Cache.Miss != nil && r.Cache.Miss.Kind == cache.Uncached {
+			f.Uncached++
+		}
 		msg := conv.Response(r.N - 1)
 		f.Billed.Add(prices.cost(msg.Model, msg.Time, bill.RecordedSplit(&msg.Usage), 0))
 		simulated := prices.cost(msg.Model, msg.Time, r.Cache.Split, 0)
@@ -61,6 +67,7 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 		if r.Cache.Miss == nil && simulated.Known {
 			lost := prices.cost(msg.Model, msg.Time, unread(r.Cache.Split), 0).Nano - simulated.Nano
 			l := kinds.LossesOf(conv.Product, price.Normalize(msg.Model))
+			f.Authors = fewest(f.Authors, l.Authors)
 			n := lost * int64(l.After(Idle(conv, r.N))) / 1e6
 			f.Expected.Add(price.USD{Nano: n, Known: true})
 			f.Lower.Add(price.USD{Nano: n * int64(l.Lower) / 100, Known: true})
@@ -74,13 +81,14 @@ func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds
 // twentieth.
 const mostOff = 20
 
-// Holds reports whether the simulated cache fits well enough for a verdict in money: the input costs what it did within
-// 5 %, and 95 % of the requests read what they did within 5 %. Those without usage did not. nil and no request hold.
+// Holds reports whether the simulated cache fits well enough for a verdict in money: with the expected cache misses the
+// input costs what it did within 5 %, and 95 % of the requests read what they did within 5 %. Those without usage did not. nil
+// and no request hold.
 func (f *CacheFit) Holds() bool {
 	if f == nil {
 		return true
 	}
-	off := f.Simulated.Nano - f.Billed.Nano
+	off := f.Simulated.Nano + f.Expected.Nano - f.Billed.Nano
 	return max(off, -off)*mostOff <= f.Billed.Nano && (f.Requests-f.Near)*mostOff <= f.Requests
 }
 
@@ -121,6 +129,11 @@ func Idle(conv *session.Conversation, n int) time.Duration {
 // Add adds another fit; nil adds nothing.
 func (f *CacheFit) Add(o *CacheFit) {
 	if o != nil {
+		authors := fewest(f.Authors, o.Authors)
 		price.AddUp(f, o)
+		f.Authors = authors
 	}
 }
+
+// fewest is the smaller number that is not 0.
+func fewest(a, b int) int { return cmp.Or(min(a, b), max(a, b)) }

@@ -62,10 +62,23 @@ func TestHolds(t *testing.T) {
 		{&CacheFit{Requests: 100, Recorded: 100, Near: 94, Billed: usd(1000), Simulated: usd(1000)}, false},
 		{&CacheFit{Requests: 100, Recorded: 90, Near: 90, Billed: usd(1000), Simulated: usd(1000)}, false},
 		{&CacheFit{Requests: 9}, false},
+		{&CacheFit{Requests: 100, Recorded: 100, Near: 97, Billed: usd(1000), Simulated: usd(942), Expected: usd(49)}, true},
+		{&CacheFit{Requests: 100, Recorded: 100, Near: 97, Billed: usd(1000), Simulated: usd(990), Expected: usd(70)}, false},
 	} {
 		if got := tt.fit.Holds(); got != tt.want {
 			t.Errorf("%+v: %v", tt.fit, got)
 		}
+	}
+}
+
+// TestAddAuthors: a sum has the fewest authors of those that expected losses are from.
+func TestAddAuthors(t *testing.T) {
+	sum := &CacheFit{}
+	for _, n := range []int{0, 6, 4, 0} {
+		sum.Add(&CacheFit{Requests: 1, Authors: n})
+	}
+	if *sum != (CacheFit{Requests: 4, Authors: 4}) {
+		t.Errorf("%+v", sum)
 	}
 }
 

@@ -62,6 +62,9 @@ func (a *Account) MainRequest(f *RequestFacts, v *view.View, row *Request) error
 		if row.Cache.Split, cause, err = a.sim.Request(request); err != nil { // breakpoints follows the rules
 			return err
 		}
+		if a.kind.Mode == "" || a.kind.Mode == cache.Off && a.kind.Confidence == cache.Recorded {
+			cause = cache.Cause{Kind: cache.Uncached}
+		}
 	}
 	a.last = lastMain{row.Payload, row.Output, row.Estimated, msg.End}
 	if cause.Kind != cache.None {

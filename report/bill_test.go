@@ -1,0 +1,40 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/price"
+)
+
+// TestFitText: the sentence says what is judged, the cost with the expected cache misses, and the bar where it is not met.
+func TestFitText(t *testing.T) {
+	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
+	for _, tt := range []struct {
+		fit  replay.CacheFit
+		want string
+	}{
+		{replay.CacheFit{}, ""},
+		{replay.CacheFit{Requests: 100, Recorded: 100, Near: 97, Billed: usd(1000), Simulated: usd(942), Expected: usd(48), Lower: usd(18), Upper: usd(88), Authors: 6},
+			"The simulated prompt cache reads within 5 % of the recorded amount on 97 of 100 requests; in the simulation, the input of the recorded requests costs 5.8 % less than billed, " +
+				"and with the expected cache misses that no line shows 1.0 % less (from recorded sessions of 6 authors: between 4.0 % less and 3.0 % more)."},
+		{replay.CacheFit{Requests: 20, Recorded: 19, Near: 18, Uncached: 12, Billed: usd(1000), Simulated: usd(1000)},
+			"The simulated prompt cache reads within 5 % of the recorded amount on 18 of 20 requests (1 without usage; 12 to models without recorded cached input, of which the simulation caches none either); " +
+				"in the simulation, the input of the recorded requests costs as much as billed. That is not enough for a verdict in money (95 % of the reads, and the cost within 5 %): amounts with ~, and those simulated in tables, are rough."},
+	} {
+		if got := fitText(&tt.fit); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// TestConcentrationOfFew: nothing is said of the sessions that differ where at most one does.
+func TestConcentrationOfFew(t *testing.T) {
+	for differ, want := range []string{"", "", "; 2 of the 2 sessions that differ are higher, half of what differs is in 1"} {
+		c := &compare.Comparison{Pairs: []compare.Contrast{{Half: 1, Figures: []compare.Versus{{Sessions: 5, Higher: differ, Even: 5 - differ}}}}}
+		if got := concentrationText(c, 0); got != want {
+			t.Errorf("%d differ: %q, want %q", differ, got, want)
+		}
+	}
+}
