@@ -48,7 +48,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.note(bold, fidelityText(r))
 	p.section("compactions: "+r.Policy+" against the recorded sessions", compactionTable(r.Compactions))
 	p.items(none, errorNotes(r.Compactions))
-	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the recorded compactions predicts at the request, or 1 or 5 requests off. lost: compactions whose last message is not in the file.")
+	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the recorded compactions predicts at the request, or 1 or 5 requests off. lost: compactions left out: the file lacks the last message before.")
 	useNotes(p, use)
 	p.places(missNotes(r))
 	p.places(fitNotes(r))
@@ -291,7 +291,7 @@ func fidelityText(r *backtest.Scores) string {
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
 		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "cache miss"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += phrase("; simulated input cost off by %s %% in total (%s %% with cache misses that the file does not explain)", places(e.Sum, 2), places(e.Expected, 2)) +
+		text += phrase("; simulated input cost off by %s %% in total (%s %% after adding the usual cost of cache misses that no file explains)", places(e.Sum, 2), places(e.Expected, 2)) +
 			phraseIf(e.Sessions > 1, ", by %s %% per session (median %s %%)", places(e.Mean, 2), places(e.Median, 2))
 	}
 	if u.Contradicted > 0 {

@@ -202,7 +202,8 @@ func compareTotals(policies []compare.PolicyRow, c *compare.Comparison, titles [
 	for i, policy := range policies {
 		cells := []any{policy.Name}
 		for _, f := range titles {
-			cells = append(cells, number(phraseIf(f.figure == "cost_usd", "%v", about)+figureText(f.figure, figure(&policy, f.figure).Total)))
+			total := figure(&policy, f.figure).Total
+			cells = append(cells, number(phraseIf(f.figure == "cost_usd" && total.Known, "%v", about)+figureText(f.figure, total)))
 		}
 		if part {
 			all := &c.Policies[i]

@@ -52,7 +52,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "needed later –: not counted for `recorded`, since the agent read again what its own client had removed"
+			return "needed later –: not counted for `recorded`: what was read again there is already among its requests"
 		}
 	}
 	return ""
@@ -136,7 +136,7 @@ func correctionText(c *compare.Comparison, i int) string {
 	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
 		count(n, kind), share(0), share(1)) +
-		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; recorded compactions caused %v to %v USD each",
+		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; compactions in recorded sessions caused %v to %v USD each",
 			kind, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
 
@@ -147,9 +147,9 @@ func unseenText(c *compare.Comparison) string {
 	}
 	u := c.Unseen
 	span := func(low, high string) string { return low + either(high == low, "", " to "+high) }
-	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v extra requests on average to do so, and each of the next %v to %v requests had %v tokens more than %v of sessions without a compaction, at the least. Summaries not recorded are assumed as long as the session's own, else %v tokens.",
+	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v extra requests on average to do so; each of the next %v to %v requests was at least %v tokens larger than an equally late one in sessions without a compaction (%v compared). Summaries not recorded are assumed as long as the session's own, else %v tokens.",
 		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), span(u.Requests[0].Text(1), u.Requests[1].Text(1)),
-		u.Carried[0], u.Carried[1], span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), count(u.Placebos, "equally late request"), thousands(policy.DefaultSummaryTokens))
+		u.Carried[0], u.Carried[1], span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), thousands(u.Placebos), thousands(policy.DefaultSummaryTokens))
 }
 
 // infeasibleText says in how many sessions a policy is infeasible, and why.
@@ -323,7 +323,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
 		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
-		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; reading %v (%v tokens) again added up to %v input tokens to later requests",
+		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; reading %v (%v tokens) again added at most %v input tokens to later requests",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out" + before("; ", hints.Included),

@@ -93,7 +93,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 			r.Superseded = f.Superseded()
 			return none
 		}), "file")
-		p.note(faint, "again: lines that an earlier result had returned. superseded: lines that were read, edited or written again later. stale: those of them that the context holds. changes: edits and writes by the agent.")
+		p.note(faint, "again: lines that an earlier result had returned. superseded: lines that were read, edited or written again later. stale: superseded lines still in that context. changes: edits and writes by the agent.")
 		p.notes(faint, readNotes(&s.Reads))
 	}
 	p.topStats("results, the most input tokens first", rowsOf(s.Results, func(x *stats.ToolResult, r *resultCells) style {

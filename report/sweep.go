@@ -86,7 +86,7 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 			if slices.ContainsFunc(troubleTitles, func(t figureTitle) bool { return t.figure == names[f] }) {
 				x = over[f]
 			}
-			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd", "%v", money.CacheFit.Mark()) + figureText(names[f], x)), over[f]})
+			cells = append(cells, pair{number(phraseIf(names[f] == "cost_usd" && x.Known, "%v", money.CacheFit.Mark()) + figureText(names[f], x)), over[f]})
 		}
 		off += either(s.Front[i], 0, 1)
 		row := t.add(either(s.Front[i], bold, none), append(cells, pointMark(s, i), money.CostUSD, money.AtLeast > 0, money.CacheFit.Holds())...)

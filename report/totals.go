@@ -34,7 +34,7 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	add(t.Calls > t.Requests, "own requests", "%v by the %v: %v in, %v out; cache and cost include them", t.Calls-t.Requests, caller(tl.Policy), t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
-	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v%v", tl.CacheFit.Mark(), t.CostUSD,
+	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v%v", either(t.CostUSD.Known, tl.CacheFit.Mark(), ""), t.CostUSD,
 		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache)+shorterText(tl))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {
 		add(true, "billed", "%v", either(b.CostUSD.Known, billedAs(b, "USD "+b.CostUSD.String()), "not known"+clientReports(b))+before(": ", shortText(b, tl.CacheFit)))

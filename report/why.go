@@ -337,8 +337,8 @@ func shareOf(u, of price.USD) string {
 func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint, no recorded cache or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
-		notes = append(notes, "The parts add up to what was billed. A cache miss is a request that read less than 95 % of what the request before had read and written; it costs what the tokens that were sent again cost more than if they had been read. "+
-			"\"simulated\" is its cost in the simulated cache, which names the cause and which `cost` divides into parts. Input is divided among its contents by the tokens of each request.")
+		notes = append(notes, "The parts add up to what was billed. A cache miss is a request that read less than 95 % of what the request before had read and written; its cost is the price of the tokens sent again, minus what reading them would have cost. "+
+			"\"simulated\": its cost in the simulated cache, from which the cause comes too; `cost` divides that cost into parts. The input cost of a request is split by the tokens of each content.")
 	} else {
 		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))
 	}

@@ -64,11 +64,11 @@ func (r *Scores) measures() []Bar {
 	add("break_kind", u.Kind, u.Broken, 80, "recorded cache misses that are simulated too, partial or total as recorded")
 	add("break_amount", u.Amount, u.Broken, 70, "of these, those whose simulated read is within 10 % of the recorded one")
 	add("break_alarms", u.FalseAlarms, u.Broken-u.Unexplained+u.FalseAlarms, 15,
-		"of the simulated cache misses: the recorded session has none").Most = true
+		"of the simulated cache misses: those where none is recorded").Most = true
 	cost := &r.Usage[0].CostError
 	errorOf("input_cost_mean", cost.Mean, cost.Sessions, 4, "mean error of a session's input cost by the simulated cache").Least = fewestSessions
 	errorOf("input_cost_median", cost.Median, cost.Sessions, 2, "the median of these errors").Least = fewestSessions
-	errorOf("input_cost_sum", math.Abs(cost.Expected), cost.Sessions, 2, "error of the input cost of all sessions together, with expected cache misses that the file does not explain").Least = fewestSessions
+	errorOf("input_cost_sum", math.Abs(cost.Expected), cost.Sessions, 2, "error of the input cost of all sessions together, after adding the usual cost of cache misses that no file explains").Least = fewestSessions
 	for i := range list {
 		list[i].Least = cmp.Or(list[i].Least, leastFor(&list[i]))
 		list[i].judge()
