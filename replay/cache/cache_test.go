@@ -290,3 +290,17 @@ func BenchmarkRequests(b *testing.B) {
 		})
 	}
 }
+
+// TestNear holds that a read is near up to exactly 5 % of the recorded one, on either side.
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		recorded, simulated int
+		near                bool
+	}{
+		{0, 0, true}, {0, 1, false}, {100, 105, true}, {100, 106, false}, {100, 95, true}, {100, 94, false}, {10, 10, true}, {10, 11, false},
+	} {
+		if got := Near(c.recorded, c.simulated); got != c.near {
+			t.Errorf("recorded %d, simulated %d: %t, want %t", c.recorded, c.simulated, got, c.near)
+		}
+	}
+}
