@@ -312,11 +312,6 @@ type Entry struct {
 	Tokens      int          `json:"tokens,omitempty"`
 }
 
-// AtLeast reports whether more was billed than the entry says.
-func (e *Entry) AtLeast() bool {
-	return e.Without+e.Compactions+e.Partial.Calls+len(e.NotPriced) > 0 || gap(e.ClientUSD.Nano, e.USD.Nano, e.Calls) > 0 || e.Client != nil && e.Client.More.Known
-}
-
 // Entries are the calls of a session's bill in short.
 func (b *Bill) Entries() []Entry {
 	list := make([]Entry, len(b.List))
