@@ -19,6 +19,17 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	testscript.Main(tests{m}, map[string]func(){
+		"ctxkit":         func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"sample-program": func() { os.Exit(sampleProgram(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// tests are the tests as testscript.Main runs them: the programs that it stands in for keep the environment that a
+// script gives them.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
 	if err := os.Unsetenv("COLUMNS"); err != nil { // outputs are compared at the default width
 		panic(err)
 	}
@@ -28,10 +39,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	debug.SetGCPercent(400) // hundreds of short runs, here and in the scripts: collecting is a quarter of their time
-	testscript.Main(m, map[string]func(){
-		"ctxkit":         func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"sample-program": func() { os.Exit(sampleProgram(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-	})
+	return t.M.Run()
 }
 
 // TestScript runs testdata/script: one topic a file. `go test ./cmd -update` rewrites the wanted output in them.
