@@ -89,10 +89,14 @@ type Boundary struct {
 
 // Kept is what is in context after the compaction of what was before it, in order: indexes of messages.
 func (b *Boundary) Kept() []int {
-	before, summary, after := []int{}, []int{}, b.Attached
+	before := []int{}
+	summary := []int{}
+	after := b.Attached
 	if b.Summary >= 0 {
 		n, _ := slices.BinarySearch(b.Attached, b.Summary)
-		before, summary, after = b.Attached[:n], []int{b.Summary}, b.Attached[n:]
+		before = b.Attached[:n]
+		summary = []int{b.Summary}
+		after = b.Attached[n:]
 	}
 	kept := slices.Concat(before, summary, b.Preserved, after)
 	if b.KeptFirst {
@@ -173,7 +177,10 @@ type Accounting struct {
 type RequestTally struct{ Of, Whole int }
 
 // Add adds the requests of another file.
-func (t *RequestTally) Add(o RequestTally) { t.Of, t.Whole = t.Of+o.Of, t.Whole+o.Whole }
+func (t *RequestTally) Add(o RequestTally) {
+	t.Of += o.Of
+	t.Whole += o.Whole
+}
 
 // Warning is a message about a file, with its line.
 type Warning struct {
