@@ -70,7 +70,9 @@ func (l *Limits) Add(limit Limit) { l.List = append(l.List, limit) }
 
 // Acts adds a limit of context at which the stage acts, where it is reached unless the operator says otherwise.
 func (l *Limits) Acts(limit Limit) {
-	limit.Of, limit.Acts, limit.Operator = OfContext, true, cmp.Or(limit.Operator, ">=")
+	limit.Of = OfContext
+	limit.Acts = true
+	limit.Operator = cmp.Or(limit.Operator, ">=")
 	l.Add(limit)
 }
 
@@ -159,9 +161,11 @@ func (s *StageConfig) Limits(c Circumstances) Limits {
 
 // Thousands is a number with commas: 180,000.
 func Thousands(n int) string {
-	out, d := "", strconv.Itoa(n)
+	out := ""
+	d := strconv.Itoa(n)
 	if n < 0 {
-		out, d = "-", d[1:]
+		out = "-"
+		d = d[1:]
 	}
 	for i := range d {
 		if i > 0 && (len(d)-i)%3 == 0 {

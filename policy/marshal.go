@@ -112,7 +112,9 @@ func (p *Policy) stageNames() (list []string) {
 // DiffSettings lists what differs between two lists of settings: the keys of the first in their order, then those
 // that only the second has.
 func DiffSettings(a, b []Setting) []Change {
-	from, to, done := map[string]string{}, map[string]string{}, map[string]bool{}
+	from := map[string]string{}
+	to := map[string]string{}
+	done := map[string]bool{}
 	for _, s := range a {
 		from[s.Key] = s.Value
 	}

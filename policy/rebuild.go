@@ -12,7 +12,8 @@ import (
 // are the keys of parameters that no stage of the policy has here. The error says why there is no such policy here.
 func Rebuild(name string, settings []Setting, reg Registry) (p *Policy, unknown []string, err error) {
 	p = defaults(reg)
-	p.Name, p.Truth = name, TruthOwn
+	p.Name = name
+	p.Truth = TruthOwn
 	for _, s := range settings {
 		switch s.Key {
 		case "version":

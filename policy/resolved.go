@@ -99,7 +99,8 @@ func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
 // Try adds a trial to the stage it is for. The policy has such a stage.
 func (p *Policy) Try(t Try) error {
 	s := p.stage(t.Stage)
-	p.Score, p.Truth = nil, TruthOwn
+	p.Score = nil
+	p.Truth = TruthOwn
 	return s.Definition.Trial.Add(s.Params, t.Text)
 }
 
@@ -197,7 +198,8 @@ func (p *Policy) Set(key, value string) error {
 	if s, name, _ := strings.Cut(key, "."); name == whenKey && changed.stage(s) != nil {
 		changed.stage(s).When.start = Position{}
 	}
-	changed.Score, changed.Truth = nil, TruthOwn
+	changed.Score = nil
+	changed.Truth = TruthOwn
 	if errs := changed.check(); len(errs) > 0 && len(p.check()) == 0 {
 		errs[0].Position = Position{}
 		return errs[0]
