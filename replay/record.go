@@ -175,7 +175,11 @@ func (r *Record) bill(opt Options) (all, alone *bill.Bill) {
 // Bridge leads from what the API billed to the cost of a replay of the recorded session under a policy with these options.
 func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge, error) {
 	same := opt
-	same.Regret, same.CompactAt, same.Observe, same.Send, same.Trace = false, nil, nil, nil, nil
+	same.Regret = false
+	same.CompactAt = nil
+	same.Observe = nil
+	same.Send = nil
+	same.Trace = nil
 	priced := func(t *Timeline) *account.ReplayCost {
 		return &account.ReplayCost{Requests: t.Requests, CostUSD: t.Totals.CostUSD, CostParts: t.Totals.CostParts}
 	}
