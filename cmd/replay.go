@@ -182,7 +182,8 @@ func runReplay(sys *system, o *replayOptions) error {
 func (r *replays) print() error {
 	o := r.o
 	opt := o.report(r.sys)
-	opt.Several, opt.ASCII = r.in.several || o.Agent == "all", o.ASCII
+	opt.Several = r.in.several || o.Agent == "all"
+	opt.ASCII = o.ASCII
 	o.traceOne(r.in.list)
 	printer, err := report.NewReplays(r.out, opt)
 	if err != nil {
