@@ -13,7 +13,7 @@ import (
 type Caching struct {
 	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last (the system prompt and the last message: Claude Code from 2.1.69 on), last_two (the system prompt and the last two messages: Claude Code before), last_two_if_anthropic (the same, in requests to Anthropic's models only: OpenCode), automatic (the last block), or none; auto: last for sessions of Claude Code 2.1.69 and later, else last_two" enum:"auto,last,last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`
-	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: as the session shows, else as usual for the client's version" unit:"tokens" min:"0" zero:"auto"`
+	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: measured from the session, else the median for the client's version" unit:"tokens" min:"0" zero:"auto"`
 	Warm        string `yaml:"warm" doc:"whether other sessions keep that prefix in the cache, so that the first request and one after a long pause read it; auto: as the session shows, where its entries live for an hour" enum:"auto,always,never"`
 }
 
@@ -137,8 +137,8 @@ type Window struct {
 	Context  int      `yaml:"context" doc:"context window; auto: the model's, see models" unit:"tokens" min:"1" zero:"auto"`
 	Models   string   `yaml:"models" doc:"what the client knows of models' windows: the table (as of the request's day), or only whether the model is marked [1m], else 200,000" enum:"table,marked"`
 	Overhead Overhead `yaml:"overhead" doc:"system prompt and tools; auto: from the first request's usage, else 18,800" unit:"tokens"`
-	Tail     string   `yaml:"tail" doc:"from where the heuristic tail is counted: after the last line of the last response, or after its first" enum:"after_last,after_first"`
-	Answer   string   `yaml:"answer" doc:"what the client counts of the last response where the recorded session has only the beginning of its output tokens: the recorded count, or the whole response" enum:"recorded,whole"`
+	Tail     string   `yaml:"tail" doc:"where the client's estimate of what came after the last response begins: after the last line of that response, or after its first" enum:"after_last,after_first"`
+	Answer   string   `yaml:"answer" doc:"output tokens that the client counts for the last response where the session records only the count at its start: the recorded count, or the whole response" enum:"recorded,whole"`
 }
 
 // ModelsMarked is the Window.Models of old clients, which give a large window only to models marked [1m].

@@ -54,7 +54,7 @@ func IsFile(name string) bool {
 }
 
 // Decode reads a policy. name is used in error messages. Where it is a file name, file names in extends are relative to
-// its folder. resolve finds what the policy extends. The error is of type [Errors] and has everything that is wrong.
+// its folder. resolve finds what the policy extends. The error is an [Errors] with everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
 	d := &decoder{Decoder: strict.Decoder{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)

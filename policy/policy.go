@@ -127,7 +127,7 @@ type Family struct {
 
 	// Presets holds the built-in policies of the family, each in a file NAME.yaml; nil: none. In a file that belongs to
 	// a product, the keys product, version and valid each stand on one line, unquoted, before extends and stages. A
-	// file that breaks this rule fails to load.
+	// file that does not follow this rule fails to load.
 	Presets fs.FS
 
 	Aliases []Alias

@@ -5,8 +5,8 @@ import "github.com/ctxkit/ctxkit/jsonl"
 // Requester is implemented by stages that know the messages of their own model calls. Of the calls of other stages only
 // the tokens are known.
 type Requester interface {
-	// Request returns what is sent to the model in the call of e, an edit that Run has just returned, or in its refused
-	// call. e is not applied yet.
+	// Request returns the request of the call of e, an edit that Run has just returned, or of its refused call. e is
+	// not applied yet.
 	Request(c *Context, e *Edit) (CallRequest, error)
 }
 

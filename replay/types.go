@@ -122,8 +122,8 @@ const (
 const DefaultWindow = engine.DefaultWindow
 
 type (
-	// Cost is what a replay would have cost: the main requests, the policy's own requests, and the tokens lost to cache
-	// misses. (account.Cost)
+	// Cost is what a replay would have cost: the main requests, the policy's own requests, and the tokens that each
+	// cause of a cache miss cost. (account.Cost)
 	Cost = account.Cost
 	// CacheLoss is the number of tokens that could not be read from the prompt cache for one cause. (account.CacheLoss)
 	CacheLoss = account.CacheLoss
