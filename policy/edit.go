@@ -164,7 +164,7 @@ type Edit struct {
 	Reason  string
 	Trigger string // "auto", "manual", "recorded" and so on; any text, which the event repeats
 	Target  Target
-	New     *Content       // what replaces the target; nil in a payload-only edit: nothing
+	New     *Content       // what replaces the target; nil: nothing (payload-only edits)
 	Items   []ItemID       // messages that it removes or concerns
 	Carrier ItemID         // cache_edit: the user message that carries it in this and every later request
 	Lead    []ItemID       // summarize: items kept in front of Insert

@@ -38,8 +38,8 @@ const (
 // Circumstances are what limits depend on in addition to a policy's parameters.
 type Circumstances struct {
 	Window    int    // context window in tokens
-	MaxInput  int    // most input tokens of the model, where these are limited separately from Window; 0: not limited
-	MaxOutput int    // most output tokens of the model; 0: unknown
+	MaxInput  int    // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxOutput int    // largest output of the model, in tokens; 0: unknown
 	Agent     string // see Context.Agent
 	Model     string // "": unknown
 	Set       bool   // see Context.WindowSet

@@ -177,7 +177,7 @@ func (l *linter) off(c *Check) {
 	}
 }
 
-// Lacks returns a note where the client of the session has no such stage, else "".
+// Lacks returns a note where the product has no such stage with these parameters, else "".
 func (s *StageConfig) Lacks() string {
 	if p, ok := s.Params.(interface{ Lacks() string }); ok {
 		return p.Lacks()

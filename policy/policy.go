@@ -130,7 +130,7 @@ type Family struct {
 	// file that does not follow this rule fails to load.
 	Presets fs.FS
 
-	Aliases []Alias
+	Aliases []Alias // other names of its built-in policies
 }
 
 // Alias is another name of a built-in policy, such as a release with the same rules.
@@ -141,7 +141,7 @@ type Alias struct {
 	Former           bool // a former name of the policy; its use gives a warning with the present name
 }
 
-// MicrocompactionRule is a client's rule for clearing old tool results.
+// MicrocompactionRule is a client's rule for clearing old tool results (microcompaction).
 type MicrocompactionRule interface {
 	// Leaves reports whether the rule lists a result as cleared but does not change it, for example one that is a
 	// placeholder already.
@@ -156,10 +156,10 @@ type MicrocompactionRule interface {
 
 // Environment applies environment variables to a policy.
 type Environment struct {
-	Policy   *Policy
+	Policy   *Policy                  // the policy, which Change changes
 	Get      func(name string) string // value of an environment variable; "": not set
 	From     map[string]string        // by key of a parameter: the variable that set it
-	Warnings []string
+	Warnings []string                 // what Warn adds
 }
 
 // Has reports whether the policy has the parameter key.

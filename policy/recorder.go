@@ -39,8 +39,8 @@ type Recorder struct {
 	Lines       Bands // versions between which the recorded lines changed
 }
 
-// ModelLimits are the context window and the most input and output tokens of a model; 0: unknown, or no limit of its
-// own.
+// ModelLimits are the context window, the largest input and the largest output of a model, in tokens; 0: unknown, or no
+// limit of its own.
 type ModelLimits struct {
 	Context, Input, Output int
 	From                   string // the client's table; "": not stated

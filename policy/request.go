@@ -15,7 +15,7 @@ type CallRequest struct {
 	System    string   // its own system prompt; "": that of the session, or unknown
 	Edits     []Edit   // edits that turn the view into the messages of the request, in order; the last one attaches the prompt
 	Without   []Target // blocks that are not sent
-	MaxOutput int      // most output tokens; 0: as in the session's requests
+	MaxOutput int      // largest output in tokens; 0: as in the session's requests
 	Unknown   string   // what is not known of the request, as a sentence without its period; "": nothing
 }
 

@@ -62,12 +62,12 @@ const (
 // limit. A method Check(*Check) of Params adds findings; those that follow from the limits need no such method.
 type Definition struct {
 	Name    string
-	Summary string // one sentence
-	Source  string // product and version that it reproduces, and where that is described
-	Truth   Truth
-	Differs string // how it differs from the client and what it leaves out, as sentences without the last period; "": nothing
-	Moments Moment // moments at which it runs
-	Params  any
+	Summary string                          // one sentence
+	Source  string                          // product and version that it reproduces, and where that is described
+	Truth   Truth                           // evidence that it acts as the client does
+	Differs string                          // how it differs from the client and what it leaves out, as sentences without the last period; "": nothing
+	Moments Moment                          // moments at which it runs
+	Params  any                             // pointer to the struct of parameters with their defaults
 	Example string                          // an example with the text before and after
 	Memory  Memory                          // whether it keeps to earlier decisions
 	Window  bool                            // it reads Context.Window or Context.Shared
@@ -180,8 +180,8 @@ func Sum(parts []Counted) (n int) {
 // Response is what a policy may know of the previous response. Usage is simulated, in tokens.
 type Response struct {
 	Usage      jsonl.Usage
-	Known      bool // there was a response and its size is known
-	Message    ItemID
+	Known      bool   // there was a response and its size is known
+	Message    ItemID // the response in the view
 	Time       time.Time
 	StopReason string
 	Summary    bool // it is the response to a compaction
@@ -197,8 +197,8 @@ type Context struct {
 	WindowSet bool                  // the recorded session shows that the user had set the window
 	Shared    any                   // pointer to the policy's values of Definition.Shared
 	Model     string
-	MaxInput  int       // most input tokens of the model, where these are limited separately from Window; 0: not limited
-	MaxOutput int       // most output tokens of the model; 0: unknown
+	MaxInput  int       // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxOutput int       // largest output of the model, in tokens; 0: unknown
 	Version   string    // release whose wording (placeholders, prompts) the policy follows; "": none
 	Overhead  int       // overhead in tokens by the counter of the replay
 	Now       time.Time // recorded time of the request, or of the message that has just joined; zero: unknown
@@ -276,7 +276,9 @@ type RecordSource interface {
 
 // Weigher counts tokens by the counter of the replay.
 type Weigher interface {
+	// recorded block
 	Block(message, block int) int
-	Message(message int) int // all blocks of a message
+	Message(message int) int // all blocks of a recorded message
+	// content that a policy makes
 	Content(c *Content) int
 }

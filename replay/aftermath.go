@@ -63,8 +63,8 @@ func exploring(command string) bool {
 	return false
 }
 
-// Aftermath examines the requests around the recorded compactions. A compaction counts if none of the 30 requests
-// before it and the 30 after it has another one. An error comes from reading the session's file.
+// Aftermath examines the requests around the recorded compactions. A compaction counts if no other one is within the 30
+// requests before it or the 30 after it. An error comes from reading the session's file.
 func (r *Record) Aftermath() (a Aftermath, err error) {
 	conv := r.Conv
 	if len(conv.Requests) <= 2*soonAfter {

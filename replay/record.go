@@ -72,8 +72,7 @@ func (r *Record) Conversion(opt Options) (*Conversion, error) {
 }
 
 // Decide runs the stages of pol on the recorded view before each request and returns what they decide, without applying
-// their edits. So a decision that differs from the recorded session does not affect the next one, as it does in a
-// replay.
+// their edits. Unlike in a replay, a decision that differs from the recorded session does not affect later ones.
 func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	return engine.Decide(r.record, pol, opt)
 }
@@ -241,8 +240,8 @@ func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Pr
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
 const defaultMaxOutput = 32000
 
-// ModelAt returns the model of main request n, or of the last main request where n is above it, and the most output
-// tokens of that model. For an unknown model these are the client's default, 32,000.
+// ModelAt returns the model of main request n, or of the last main request where n is above it, and the largest output
+// of that model in tokens: for an unknown model the client's default, 32,000.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
 		model = r.Conv.Response(k).Model

@@ -42,7 +42,8 @@ func (t *Timeline) RequestAt(name string) (int, error) {
 const eventPrefix = "event:"
 
 // RequestNumber resolves name as Timeline.RequestAt does, for a session of that many main requests, without a replay.
-// ok is false for "peak" and "event:K", which need a replay, and where err is not nil.
+// ok is false for "peak" and "event:K", which need a replay, and for a name that is wrong; only the latter gives an
+// error.
 func RequestNumber(name string, requests int) (n int, ok bool, err error) {
 	switch {
 	case name == "end":

@@ -137,8 +137,8 @@ type (
 	CacheFit = account.CacheFit
 )
 
-// The names of the steps of a bridge, in their order. The steps before StepClient lead from the bill to the simulated
-// recorded session, StepModel to another model, and the steps after it to the policy.
+// The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the simulated
+// recorded session, StepModel to the same under Options.Model, and the steps after it to the policy.
 const (
 	StepCopies     = account.StepCopies     // calls that several sessions record: counted once in the bill, but in the replay of each session
 	StepSubagents  = account.StepSubagents  // calls of subagents, which this replay leaves out
@@ -160,9 +160,9 @@ const (
 	StepClient     = account.StepClient     // calls of the recorded client that the simulation makes and whose usage is on no line: compactions
 	StepModel      = account.StepModel      // the prices and the tokenizer of Options.Model
 	StepIdeal      = account.StepIdeal      // input under a prompt cache that keeps every prefix; this and the following steps are policy less recorded session
-	StepBreaks     = account.StepBreaks     // each cache miss that an edit caused
-	StepLifetime   = account.StepLifetime   // expired prompt cache
-	StepPlacement  = account.StepPlacement  // prefixes that no cache breakpoint covers
+	StepBreaks     = account.StepBreaks     // cache misses that edits cause
+	StepLifetime   = account.StepLifetime   // content that is written again because its cache entry has expired
+	StepPlacement  = account.StepPlacement  // content that no cache breakpoint or look-back covers, or that is too short to be cached
 	StepOwnCalls   = account.StepOwnCalls   // own requests of the policy
 	StepOutput     = account.StepOutput     // output of main requests
 )

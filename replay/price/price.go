@@ -20,8 +20,8 @@ type Model struct {
 	Rates
 	Context      int       `json:"context" min:"0"`                                   // context window
 	Before       *Since    `json:"context_before,omitempty"`                          // an earlier window; nil: none
-	MaxInput     int       `json:"max_input,omitempty" min:"0"`                       // most input tokens; 0: Context
-	MaxOutput    int       `json:"max_output" min:"0"`                                // most output tokens
+	MaxInput     int       `json:"max_input,omitempty" min:"0"`                       // largest input; 0: Context
+	MaxOutput    int       `json:"max_output" min:"0"`                                // largest output
 	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix that the prompt cache takes
 	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how prompts are cached (cache.Mode); "": as the provider's table says
 	Tokenizer    string    `json:"tokenizer"`                                         // "old": models of Anthropic up to Opus 4.6, Sonnet 4.6 and Haiku 4.5; "new": its later models; "": unknown

@@ -2,8 +2,8 @@
 // messages, Payload adds cache breakpoints and edits for the API. Session writes a view as a session file, which Claude
 // Code can resume. The terms are those of package policy.
 //
-// Blocks have their recorded bytes unless an edit replaced them. Session files hold neither the session's system prompt
-// nor its tool definitions, so a Body has no tools, and System only for a model call of a policy whose system prompt is
+// Blocks have their recorded bytes unless an edit replaced them. No session file holds the session's system prompt or
+// its tool definitions, so a Body has no tools, and System only for a model call of a policy whose system prompt is
 // known.
 package wire
 
