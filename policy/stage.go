@@ -276,9 +276,10 @@ type RecordSource interface {
 
 // Weigher counts tokens by the counter of the replay.
 type Weigher interface {
-	// recorded block
+	// Block returns the tokens of a recorded block.
 	Block(message, block int) int
-	Message(message int) int // all blocks of a recorded message
-	// content that a policy makes
+	// Message returns the tokens of all blocks of a recorded message.
+	Message(message int) int
+	// Content returns the tokens of a content that a policy makes.
 	Content(c *Content) int
 }
