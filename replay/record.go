@@ -21,8 +21,8 @@ import (
 )
 
 // Record is what is computed once for all replays of a conversation: token counts calibrated to the recorded usage, and
-// the recorded view at each request. UseRelease and UseWindow may change it before the first replay. After that it is
-// immutable and safe for concurrent use.
+// the recorded view (what the client really sent) at each request. UseRelease and UseWindow may change it before the
+// first replay. After that it is immutable and safe for concurrent use.
 type Record struct {
 	Conv    *session.Conversation
 	Cal     *tokens.Calibration

@@ -109,7 +109,7 @@ func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 	return 0, false
 }
 
-// FindingsAt returns those findings up to main request n whose rule v, the view of that request, still violates.
+// FindingsAt returns the findings of main requests up to n whose rule v, the view of main request n, still violates.
 func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 	for _, broken := range view.NewChecker(v).CheckRequest() {
 		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 )
 
-// Cost returns what the replay would have cost and what each cache miss cause lost.
+// Cost returns what the replay would have cost, and the tokens lost to each cause of a cache miss.
 func (t *Timeline) Cost() *Cost { return account.CostOf(t.Requests) }
 
 // total sums the requests and events up.

@@ -62,8 +62,8 @@ type Timeline struct {
 	Limits     []policy.Limit    `json:"limits"`                        // token limits at which the policy's stages act, in Window
 	Notes      []string          `json:"policy_notes,omitempty"`        // conditions of the policy's stages that are not a number of tokens
 	LimitsOf   string            `json:"limits_of,omitempty"`           // for the recorded track: the release whose limits Limits holds
-	Stages     []string          `json:"stages"`                        // of the policy, in order
-	Conditions []ConditionUse    `json:"conditions,omitempty"`          // of the policy's stages, in order
+	Stages     []string          `json:"stages"`                        // names of the policy's stages, in order
+	Conditions []ConditionUse    `json:"conditions,omitempty"`          // how often the conditions of the policy's stages held, in order
 	Lines      Lines             `json:"lines"`
 	Requests   []Request         `json:"requests"`
 	Events     []Event           `json:"events"`
@@ -107,18 +107,20 @@ type Lines struct {
 	Recorded session.RequestTally `json:"-"` // request bodies that the client logged; their lines are set aside
 }
 
-// Totals sums up a timeline. Peaks and means are over main requests, in tokens.
+// Totals sums up a timeline. Peaks and means are over main requests, in tokens. raw_tokens, model_tokens and
+// payload_tokens are those of Request: the raw history, the view and the payload at that request, each with the
+// overhead.
 type Totals struct {
-	Requests          int         `json:"requests"` // number of main requests
-	Calls             int         `json:"calls"`    // number of main requests and of the policy's own requests
-	RawPeak           int         `json:"raw_peak"`
-	ModelPeak         int         `json:"model_peak"`
-	ModelMean         int         `json:"model_mean"`
-	RawInput          int         `json:"raw_input"`     // sum of raw_tokens
-	ModelInput        int         `json:"model_input"`   // sum of model_tokens, with the policy's own requests
-	Payload           int         `json:"payload_input"` // sum of payload_tokens, with the policy's own requests: the input tokens
-	PayloadPeak       int         `json:"payload_peak"`
-	PayloadMean       int         `json:"payload_mean"`
+	Requests          int         `json:"requests"`                     // number of main requests
+	Calls             int         `json:"calls"`                        // number of main requests and of the policy's own requests
+	RawPeak           int         `json:"raw_peak"`                     // largest raw_tokens
+	ModelPeak         int         `json:"model_peak"`                   // largest model_tokens
+	ModelMean         int         `json:"model_mean"`                   // mean of model_tokens
+	RawInput          int         `json:"raw_input"`                    // sum of raw_tokens
+	ModelInput        int         `json:"model_input"`                  // sum of model_tokens, with the policy's own requests
+	Payload           int         `json:"payload_input"`                // sum of payload_tokens, with the policy's own requests: the input tokens
+	PayloadPeak       int         `json:"payload_peak"`                 // largest payload_tokens
+	PayloadMean       int         `json:"payload_mean"`                 // mean of payload_tokens
 	OwnInput          int         `json:"own_input"`                    // of Payload: the policy's own requests
 	NotReadBack       int         `json:"not_read_back,omitempty"`      // of RawInput: tokens that a restarted client did not read back, summed over the main requests until the next compaction
 	Placeholders      int         `json:"placeholders,omitempty"`       // placeholders for words on no line, in the body of the last main request
@@ -128,12 +130,12 @@ type Totals struct {
 	OwnOutput         int         `json:"own_output"`                   // of Output: the policy's own requests
 	Refused           int         `json:"refused"`                      // main requests without an answer: larger than the window, or blocked
 	Blocked           int         `json:"blocked"`                      // of Refused: requests that the client itself would not have sent
-	Compactions       int         `json:"compactions"`
-	Failed            int         `json:"failed_compactions"` // compactions without a result; not in Compactions
-	Thrash            int         `json:"thrash"`             // of Compactions: those that removed less than a tenth of the tokens that they read
-	ThrashRun         int         `json:"thrash_run"`         // the longest run of such compactions
-	Cleared           int         `json:"cleared_results"`    // tool_results that stay cleared, each counted once
-	ClearedTokens     int         `json:"cleared_tokens"`     // tokens that edits of single blocks removed from the payload, less the tokens that such edits put back
+	Compactions       int         `json:"compactions"`                  // number of compactions
+	Failed            int         `json:"failed_compactions"`           // compactions without a result; not in Compactions
+	Thrash            int         `json:"thrash"`                       // of Compactions: those that removed less than a tenth of the tokens that they read
+	ThrashRun         int         `json:"thrash_run"`                   // the longest run of such compactions
+	Cleared           int         `json:"cleared_results"`              // tool_results that stay cleared, each counted once
+	ClearedTokens     int         `json:"cleared_tokens"`               // tokens that edits of single blocks removed from the payload, less the tokens that such edits put back
 	Events            int         `json:"events"`
 	Cache             cache.Split `json:"cache"` // of all calls
 	bill.Brief

@@ -142,7 +142,7 @@ type Frame struct {
 	OwnThinking   bool // signed thinking of another model than that of the request is not sent
 	NoPlan        bool // a plan is sent back without the members that the client itself added to the call
 	HooksApart    bool // the output of a hook around a tool call is a text block of its own until a restart reads the session back
-	TaskReminders bool // reminders of the task list are on no line; one is sent once 10 messages of the model have passed since the list was used and since the last reminder
+	TaskReminders bool // reminders of the task list are on no line; one is sent after 10 messages of the model without a use of the list and without a reminder
 	SkillList     bool // the list of skills is on no line; it is sent once per process, and again after a compaction
 	StopsLater    bool // attachments of Stop hooks are first sent with the next prompt
 	SystemTurns   bool // requests of newer models have messages of the system role

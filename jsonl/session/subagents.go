@@ -15,7 +15,7 @@ import (
 type Subagent struct {
 	ID          string `json:"agent"` // agent id, without the prefix "agent-"
 	Path        string `json:"file"`
-	Size        int64  `json:"bytes"`          // bytes
+	Size        int64  `json:"bytes"`          // of the file
 	Type        string `json:"type,omitempty"` // as its meta file says, such as "Explore"
 	Description string `json:"description,omitempty"`
 	ToolUse     string `json:"tool_use_id,omitempty"` // id of the tool_use that started it

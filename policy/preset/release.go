@@ -18,9 +18,10 @@ import (
 
 // Words for a version after the @, as in claude-code@latest.
 const (
-	// RecordedVersion after the @ makes NAME@recorded-version the same as the bare name: see Library.For.
+	// RecordedVersion after an @ means the same as no version: NAME@recorded-version is the bare name NAME
+	// (Library.For).
 	RecordedVersion = "recorded-version"
-	// Latest after the @ makes NAME@latest the newest known release.
+	// Latest after an @ means the newest known release: NAME@latest.
 	Latest = "latest"
 )
 
@@ -106,11 +107,16 @@ func (l *Library) cut(name string) (list []Release, product, version string, at 
 	return l.Releases(product), product, version, at
 }
 
-// For finds the built-in policy that name stands for. A bare name stands for the release that recorded the session, for
-// a session of that product; where the product has a policy for the session's provider, for that policy; for any other
-// session, for the release that was current at its time; and where the time is unknown, for the newest release.
-// NAME@latest is the newest release. NAME@VERSION and NAME-VERSION are that version. Any other name is a policy's own,
-// which For does not check. It returns an error for an unknown product or version before or after an @.
+// For finds the built-in policy that name stands for:
+//
+//   - a bare name, for a session of that product: the policy of the release that recorded the session, or the
+//     policy that the product has for the session's provider
+//   - a bare name, for any other session: the release that was current at its time, or the newest if that is unknown
+//   - NAME@latest: the newest release
+//   - NAME@VERSION or NAME-VERSION: the release with that version
+//   - any other name: the policy with that name, whether or not it exists
+//
+// It returns an error for an unknown product or an invalid version around an @.
 func (l *Library) For(name string, c Client) (Chosen, error) {
 	chosen, err := l.choose(name, c)
 	if a, ok := l.alias[chosen.Policy]; ok {

@@ -12,15 +12,23 @@ import (
 
 // Modifier changes the price of calls with a recorded property, such as a speed, a region or a service tier.
 type Modifier struct {
-	Of     string   `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,off_peak,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, off_peak, web_search"` // the property
-	Values []string `json:"values,omitempty"`                                                                                                                                                                 // recorded values that it applies to; for off_peak, hours of the day and weekdays in UTC, such as 04 and Sat
-	Models []string `json:"models,omitempty"`                                                                                                                                                                 // ids, or their beginnings before a *; empty: all models
-	Times  Price    `json:"times,omitempty"`                                                                                                                                                                  // factor of all token prices, stored as a Price: the factor 1.1 is the Price 1.1
-	Short  bool     `json:"short_prompts,omitempty"`                                                                                                                                                          // only for calls that are not above the tier of long prompts
-	Each   Price    `json:"usd_per_1000,omitempty"`                                                                                                                                                           // for web_search: price of 1,000 searches
-	From   string   `json:"from,omitempty" form:"date"`                                                                                                                                                       // for off_peak: first day
-	Source string   `json:"source"`
-	AsOf   string   `json:"as_of" form:"date"` // day of the source
+	// the property
+	Of string `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,off_peak,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, off_peak, web_search"`
+	// recorded values that it applies to; for off_peak, hours of the day and weekdays in UTC, such as 04 and Sat
+	Values []string `json:"values,omitempty"`
+	// ids, or their beginnings before a *; empty: all models
+	Models []string `json:"models,omitempty"`
+	// factor of all token prices, stored as a Price: the factor 1.1 is the Price 1.1
+	Times Price `json:"times,omitempty"`
+	// only for calls that are not above the tier of long prompts
+	Short bool `json:"short_prompts,omitempty"`
+	// for web_search: price of 1,000 searches
+	Each Price `json:"usd_per_1000,omitempty"`
+	// for off_peak: first day
+	From   string `json:"from,omitempty" form:"date"`
+	Source string `json:"source"`
+	// day of the source
+	AsOf string `json:"as_of" form:"date"`
 }
 
 // CheckFields completes a modifier after decoding: it normalizes the ids. It returns an error where the price of a

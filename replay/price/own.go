@@ -59,9 +59,9 @@ func ReadOwn(name string, data []byte) (OwnModels, error) {
 // stated is the source and the confidence of what a user says.
 const stated = "stated by the user"
 
-// With returns the table with what a user states about models. A model that has a price neither in own nor in t has
-// none, but has the other settings. It returns an error for an unknown model without a window, or for prices with too
-// many digits.
+// With returns the table with what a user states about models. A model without a price in own and in t has no price;
+// its other settings apply. With returns an error for an unknown model without a window, or for prices with too many
+// digits.
 func (t *Table) With(own OwnModels) (*Table, error) {
 	if len(own) == 0 {
 		return t, nil

@@ -46,10 +46,10 @@ type Earlier struct {
 	Source string `json:"source"`
 }
 
-// Since is the context window that a model had before Day.
+// Since is the context window, in tokens, that a model had before Day, the first day of the present window.
 type Since struct {
-	Day     string `json:"day" form:"date" required:"write the day as 2026-03-13"`     // first day of the present window
-	Context int    `json:"context" min:"1" required:"give the earlier window, tokens"` // the earlier window in tokens
+	Day     string `json:"day" form:"date" required:"write the day as 2026-03-13"`
+	Context int    `json:"context" min:"1" required:"give the earlier window, tokens"`
 	Source  string `json:"source"`
 }
 
@@ -70,10 +70,11 @@ type Rates struct {
 	Output       Price `json:"output" required:"give the prices of input and output"`
 }
 
-// Tier is the prices of requests whose input, cached or not, is above a number of tokens.
+// Tier is the prices of requests with more than Above input tokens, cached or not.
 type Tier struct {
-	Above int  `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"` // input tokens
-	Whole bool `json:"whole_request"`                                                                                  // the prices apply to all tokens of the request; must be true, as no other tier is known
+	Above int `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
+	// the prices apply to all tokens of the request; must be true, as no other tier is known
+	Whole bool `json:"whole_request"`
 	Rates
 }
 
