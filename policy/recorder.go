@@ -79,11 +79,11 @@ type ClientVersion struct {
 	// repository.
 	SameSystem bool
 
-	// WholeOutput: the next request grows by exactly the recorded output tokens of a response.
+	// WholeOutput: the recorded output tokens of a response are all that the response adds to the next request.
 	WholeOutput bool
 
 	// SameOverhead: its system prompt and tools do not change within a session. A later difference from their tokens at
-	// the first request is therefore an error in the weights of the messages, and is dropped at the next compaction.
+	// the first request is therefore an error in the weights of the messages, and it ends with the next compaction.
 	SameOverhead bool
 
 	// RecordsAttached: all that it sends after a compaction is on lines. A small difference from the usage of the next

@@ -14,8 +14,9 @@ type Registry struct {
 	families    []Family
 }
 
-// NewRegistry returns a registry of the families' stages. It returns an error where a name is missing or used twice, or
-// a function is missing. Registry.Check checks the parameters, which takes longer: call it in a test of a family.
+// NewRegistry returns a registry of the families' stages. It returns an error for a family or stage that is defined
+// twice, and for a stage without a valid name, a summary, a moment or New. Registry.Check checks the parameters, which
+// takes longer: call it in a test of a family.
 func NewRegistry(families ...Family) (Registry, error) {
 	r := Registry{families: slices.Clone(families)}
 	names := map[string]bool{}

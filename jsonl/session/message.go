@@ -14,7 +14,7 @@ type Message struct {
 	Class      Class
 	Marks      Marks
 	HasUsage   bool // a response with recorded input tokens that the client did not write itself
-	Synthetic  bool // a response with the model "<synthetic>", written by the client and not sent
+	Synthetic  bool // a response with the model "<synthetic>": the client wrote it, and no request led to it
 	RecordOnly bool // part of the recorded track, not of the raw history
 	Lost       bool // a placeholder for tool results that are not in the file
 	Blocks     []Block

@@ -152,9 +152,9 @@ type Frame struct {
 	FilesApart    bool // for models with messages of the system role, files and memories are not merged into the result before them
 }
 
-// FrameOf returns the Frame of a version of Claude Code; "" gives the zero value. The version at which a field changes
-// is the first examined release with the new behaviour. Examined without it: 2.0.30, 2.1.68, 2.1.77, 2.1.150, 2.1.225,
-// 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310.
+// FrameOf returns the Frame of a version of Claude Code; "" gives the zero value. A field changes at the first examined
+// release with the new behaviour. The releases examined just before such a change are 2.0.30, 2.1.68, 2.1.77, 2.1.150,
+// 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310; the change itself may have come with any release in between.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{
