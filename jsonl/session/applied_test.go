@@ -32,7 +32,7 @@ func TestApplied(t *testing.T) {
 	} {
 		first, last := said("a1", "u1", "m1"), assistant("a2", "a1", "m1", text("more"))
 		last["message"].(line)["context_management"] = tt.value
-		f := loadText(t, file(user("u1", "", "hello"), first, last), session.LoadOptions{})
+		f := loadText(t, file(transcript(`user u1 - hello`), first, last), session.LoadOptions{})
 		var told []string
 		for _, w := range f.Main.Warnings {
 			told = append(told, w.Message)

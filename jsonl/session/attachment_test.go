@@ -65,7 +65,7 @@ func TestAttachments(t *testing.T) {
 		{line{"type": "novelty", "content": "漢字 🙂"}, "漢字 🙂", 37},
 		{line{"type": 7, "content": "odd"}, "", 0},
 	} {
-		conv := load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", tt.payload).with("version", "2.1.119"), said("a1", "x1", "m1"))
+		conv := load(t, transcript(`user u1 - hello`), attachment("x1", "u1", "").with("attachment", tt.payload).with("version", "2.1.119"), transcript(`said a1 x1 m1`))
 		wantShape(t, conv, strings.Replace("u1 x1 a1", "x1", map[bool]string{true: "x1~", false: "x1"}[conv.Messages[1].Is(session.Queued)], 1))
 		got, err := conv.Text(1, 0)
 		if err != nil {
@@ -125,7 +125,7 @@ func TestUnreadableReminders(t *testing.T) {
 		want  string
 	}{
 		{[]any{user("u1", "", "go").with("version", "2.1.332"), note}, "renderedInHumanTurn"},
-		{[]any{user("u1", "", "no").with("version", "2.1.332").with("isMeta", true).with("hookText", "yes")}, "hookText"},
+		{transcript(`user u1 - no version=2.1.332 isMeta=true hookText=yes`), "hookText"},
 	} {
 		conv := load(t, tt.lines...)
 		if len(conv.Warnings) != 1 || !strings.Contains(conv.Warnings[0].Message, tt.want) || conv.Warnings[0].Line != len(tt.lines) {
@@ -140,14 +140,12 @@ func TestUnreadableReminders(t *testing.T) {
 // TestText: the texts of blocks are fetched as they were written.
 func TestText(t *testing.T) {
 	conv := load(t,
-		user("u1", "", "quotes \" and\n漢字 🙂"),
-		assistant("a1", "u1", "m1", thinking()), assistant("a2", "a1", "m1", line{"type": "redacted_thinking", "data": "xyz"}), called("a3", "a2", "m1", "t1"), called("a4", "a3", "m1", "t2"), called("a5", "a4", "m1", "t3"),
-		user("r1", "a5", []any{
-			line{"type": "tool_result", "tool_use_id": "t1", "content": []any{text("one"), line{"type": "image", "source": line{}}, text("two")}},
-			line{"type": "tool_result", "tool_use_id": "t2"},
-			line{"type": "tool_result", "tool_use_id": "t3", "content": "", "is_error": true},
-		}),
-		assistant("a6", "r1", "m2", line{"type": "novelty", "x": 1}),
+		transcript(`
+user u1 - "quotes \" and\n漢字 🙂"
+assistant a1 u1 m1 thinking; assistant a2 a1 m1 {"data":"xyz","type":"redacted_thinking"}; called a3 a2 m1 t1; called a4 a3 m1 t2; called a5 a4 m1 t3
+user r1 a5 [{"content":[{"text":"one","type":"text"},{"source":{},"type":"image"},{"text":"two","type":"text"}],"tool_use_id":"t1","type":"tool_result"},{"tool_use_id":"t2","type":"tool_result"},{"content":"","is_error":true,"tool_use_id":"t3","type":"tool_result"}]
+assistant a6 r1 m2 {"type":"novelty","x":1}
+`),
 	)
 	checkTexts(t, conv)
 	for _, tt := range []struct {
@@ -214,15 +212,15 @@ func TestRenderedInTurn(t *testing.T) {
 	}
 	result := user("u2", "a1", "").with("message", line{"role": "user", "content": []any{line{"type": "tool_result", "tool_use_id": "t1", "content": "one"}}})
 	for name, tt := range map[string]struct {
-		lines []line
+		lines []any
 		want  string
 	}{
-		"behind a prompt":       {[]line{user("u1", "", "go"), notice("x1", "u1")}, "done, beside a message"},
-		"behind its attachment": {[]line{user("u1", "", "go"), notice("x0", "u1"), system("y1", "x0", "turn_duration"), notice("x1", "y1")}, "done, beside a message"},
-		"behind a result":       {[]line{user("u1", "", "go"), said("a1", "u1", "m1"), result, notice("x1", "u2")}, "done, of itself"},
-		"behind a response":     {[]line{user("u1", "", "go"), said("a1", "u1", "m1"), notice("x1", "a1")}, "done, of itself"},
-		"of the client":         {[]line{user("u1", "", "go").with("isMeta", true), notice("x1", "u1")}, "done, of itself"},
-		"without a parent":      {[]line{user("u1", "", "go"), notice("x1", "gone")}, "done, of itself"},
+		"behind a prompt":       {[]any{user("u1", "", "go"), notice("x1", "u1")}, "done, beside a message"},
+		"behind its attachment": {[]any{user("u1", "", "go"), notice("x0", "u1"), system("y1", "x0", "turn_duration"), notice("x1", "y1")}, "done, beside a message"},
+		"behind a result":       {[]any{user("u1", "", "go"), said("a1", "u1", "m1"), result, notice("x1", "u2")}, "done, of itself"},
+		"behind a response":     {[]any{user("u1", "", "go"), said("a1", "u1", "m1"), notice("x1", "a1")}, "done, of itself"},
+		"of the client":         {[]any{user("u1", "", "go").with("isMeta", true), notice("x1", "u1")}, "done, of itself"},
+		"without a parent":      {[]any{user("u1", "", "go"), notice("x1", "gone")}, "done, of itself"},
 	} {
 		conv := load(t, by("2.1.332", tt.lines...)...)
 		last := len(conv.Messages) - 1
@@ -256,7 +254,7 @@ func TestPlacedTexts(t *testing.T) {
 		{line{"type": "of_tomorrow", "deep": line{"words": []any{"the words", "word"}}, "count": 7}, "the words"},
 		{line{"type": "of_tomorrow", "b": "the words", "a": "in order"}, "in order\nthe words"},
 	} {
-		conv := load(t, by("2.1.200", user("u1", "", "go"), attachment("a1", "u1", "").with("attachment", tt.attachment), attachment("a2", "a1", "").with("attachment", tt.attachment))...)
+		conv := load(t, by("2.1.200", transcript(`user u1 - go`), attachment("a1", "u1", "").with("attachment", tt.attachment), attachment("a2", "a1", "").with("attachment", tt.attachment))...)
 		got, err := conv.Text(1, 0)
 		if n := conv.Messages[1].Blocks[0].Text.UTF16; err != nil || got != tt.want || n < len(got) {
 			t.Errorf("%v: %q, %d units, %v; want %q", tt.attachment, got, n, err, tt.want)
@@ -299,7 +297,7 @@ func TestRenderedOdd(t *testing.T) {
 		{"a picture alone", line{"type": "file"}, words([]any{line{"type": "image"}}), "", ""},
 		{"a message alone", line{"type": "model", "text": "the words"}, line{"content": "x"}, "the words", "unreadable"},
 	} {
-		f := load(t, by("2.1.300", user("u1", "", "go"), attachment("a1", "u1", "").with("attachment", tt.attachment).with("rendered", tt.rendered))...)
+		f := load(t, by("2.1.300", transcript(`user u1 - go`), attachment("a1", "u1", "").with("attachment", tt.attachment).with("rendered", tt.rendered))...)
 		list, err := f.Reminders(1, 0)
 		if got := strings.Join(list, "\n"); err != nil || !strings.Contains(got, tt.sent) || tt.sent == "" && got != "" || (f.Messages[1].Blocks[0].Text.UTF16 > 0) != (tt.sent != "") {
 			t.Errorf("%s: sent %q, %v; want %q", tt.name, got, err, tt.sent)
@@ -322,11 +320,11 @@ func TestRenderedOdd(t *testing.T) {
 func TestForeignAttachments(t *testing.T) {
 	by := line{"type": "recorded-by", "product": "copilot-cli", "version": "2026.1", "sessionId": "s"}
 	x := attachment("x1", "u1", "note").with("version", "2026.1").with("attachment", line{"type": "note", "content": "be brief"})
-	conv := load(t, by, user("u1", "", "hello").with("version", "2026.1"), x)
+	conv := load(t, by, transcript(`user u1 - hello version="2026.1"`), x)
 	if n := conv.Messages[len(conv.Messages)-1].Blocks[0].Text.UTF16; n == 0 {
 		t.Error("an attachment of version 2026.1 of another agent weighs nothing")
 	}
-	conv = load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", line{"type": strings.Repeat("k", 100), "deep": line{"text": "some words"}}))
+	conv = load(t, transcript(`user u1 - hello`), attachment("x1", "u1", "").with("attachment", line{"type": strings.Repeat("k", 100), "deep": line{"text": "some words"}}))
 	if len(conv.Warnings) != 1 || len(conv.Warnings[0].Message) > 150 {
 		t.Errorf("%v", conv.Warnings)
 	}

@@ -14,9 +14,9 @@ import (
 func TestCallsOfOneID(t *testing.T) {
 	named := func(id, name string) line { return call(id).with("name", name) }
 	f := loadText(t, file(
-		result("r0", "", "t2"), assistant("a1", "r0", "m1", named("t1", "Read")), result("r1", "a1", "t1"), assistant("a3", "r1", "m3", named("t2", "Grep")),
-		side(user("s1", "", "look")), side(assistant("s2", "s1", "m4", named("t1", "Bash"))),
-		side(result("s3", "s2", "t1")),
+		transcript(`result r0 - t2`), assistant("a1", "r0", "m1", named("t1", "Read")), transcript(`result r1 a1 t1`), assistant("a3", "r1", "m3", named("t2", "Grep")),
+		transcript(`user s1 - look isSidechain=true`), side(assistant("s2", "s1", "m4", named("t1", "Bash"))),
+		transcript(`result s3 s2 t1 isSidechain=true`),
 	), session.LoadOptions{})
 	got := map[string]string{}
 	for _, conv := range f.Conversations() {

@@ -54,7 +54,7 @@ func TestClasses(t *testing.T) {
 
 // TestQueued: a prompt that was queued while the agent ran ends no turn.
 func TestQueued(t *testing.T) {
-	run := []any{user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1")}
+	run := transcript(`user u1 - hello; called a1 u1 m1 t1; result r1 a1 t1`)
 	runShapes(t, []shapeCase{
 		{
 			name:  "an attachment",
@@ -87,7 +87,7 @@ func TestQueued(t *testing.T) {
 // TestTurnOver: a prompt after a tool result was not queued where the turn is known to be over: the last response was
 // empty, or is lost.
 func TestTurnOver(t *testing.T) {
-	run := []any{user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), result("r1", "a1", "t1")}
+	run := transcript(`user u1 - hello; called a1 u1 m1 t1; result r1 a1 t1`)
 	for _, subtype := range []string{"turn_duration", "stop_hook_summary", "away_summary"} {
 		conv := load(t, append(run[:3:3], system("y1", "r1", subtype), user("u2", "y1", "more"), said("a2", "u2", "m2"))...)
 		wantShape(t, conv, "u1 a1 r1 u2 a2")
@@ -138,7 +138,7 @@ func TestWhoWrote(t *testing.T) {
 		}
 		blocks := l.with("message", line{"role": "user", "content": []any{text(tt.text)}})
 		for _, l := range []line{l, blocks} {
-			if got := load(t, l, said("a1", "u1", "m1")).Messages[0].Class; got != tt.want {
+			if got := load(t, l, transcript(`said a1 u1 m1`)).Messages[0].Class; got != tt.want {
 				t.Errorf("%q of %v is a %s, want a %s", tt.text, tt.origin, got, tt.want)
 			}
 		}
@@ -148,15 +148,15 @@ func TestWhoWrote(t *testing.T) {
 // TestLocalCommand: a system line with a command's output is sent, and does not choose the branch.
 func TestLocalCommand(t *testing.T) {
 	output := system("y1", "u1", "local_command").with("content", "<local-command-stdout></local-command-stdout>")
-	conv := load(t, user("u1", "", "<command-name>/clear</command-name>"), output, user("u2", "y1", "more"), said("a1", "u2", "m1"), system("y2", "u1", "local_command").with("content", "<command-name>/help</command-name>"))
+	conv := load(t, transcript(`user u1 - <command-name>/clear</command-name>`), output, transcript(`user u2 y1 more; said a1 u2 m1; system y2 u1 local_command content=<command-name>/help</command-name>`))
 	wantShape(t, conv, "u1 y1 u2 a1")
 	if text, err := conv.Text(1, 0); err != nil || text != "<local-command-stdout></local-command-stdout>" || conv.Messages[1].Class != session.ClassCommand {
 		t.Errorf("%q, %v, a %s", text, err, conv.Messages[1].Class)
 	}
-	conv = load(t, user("u1", "", "hello"), system("y1", "u1", "local_command").with("content", 7), said("a1", "y1", "m1"))
+	conv = load(t, transcript(`user u1 - hello; system y1 u1 local_command content=7; said a1 y1 m1`))
 	wantShape(t, conv, "u1 a1")
 	const same = "<local-command-stdout>x</local-command-stdout>" // as another field of the line
-	all := file(user("u1", "", "hello"), system("y1", "u1", "local_command").with("alike", same).with("content", same), said("a1", "y1", "m1"))
+	all := file(transcript(`user u1 - hello`), system("y1", "u1", "local_command").with("alike", same).with("content", same), transcript(`said a1 y1 m1`))
 	conv = loadText(t, all, session.LoadOptions{}).Main
 	if got, want := conv.Messages[1].Blocks[0].Span.Off, strings.Index(all, `"content":"\u003clocal`)+len(`"content":`); got != int64(want) {
 		t.Errorf("the text of a command is at %d, want %d", got, want)
@@ -193,14 +193,14 @@ func TestNoAnswer(t *testing.T) {
 				if name == "of both" {
 					want = 1
 				}
-				if conv := load(t, append([]any{user("u1", "", "hello")}, lines...)...); len(conv.Requests) != want {
+				if conv := load(t, append(transcript(`user u1 - hello`), lines...)...); len(conv.Requests) != want {
 					t.Errorf("%s, %s the response, %s: %d requests, want %d", tt.name, name, model, len(conv.Requests), want)
 				}
 			}
 		}
 	}
 	for version, dropped := range map[string]bool{"2.1.37": false, "2.1.260": true} {
-		conv := load(t, by(version, user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), user("u2", "a1", "[Request interrupted by user]"), said("a2", "u2", "m2"))...)
+		conv := load(t, by(version, transcript(`user u1 - hello; assistant a1 u1 m1 thinking; user u2 a1 "[Request interrupted by user]"; said a2 u2 m2`))...)
 		if m := conv.Messages[1]; m.RecordOnly != dropped || len(conv.Requests) != 2 {
 			t.Errorf("%s: a response of thinking alone, dropped %t in %d requests", version, m.RecordOnly, len(conv.Requests))
 		}

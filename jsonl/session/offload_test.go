@@ -18,8 +18,8 @@ func stub(path string) string {
 // offloaded is a round whose result is a stub.
 func offloaded(id, path string) string {
 	return file(
-		user("u1", "", "hello"), called("a1", "u1", "m1", id),
-		user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": id, "content": stub(path)}}), said("a2", "r1", "m2"),
+		transcript(`user u1 - hello`), called("a1", "u1", "m1", id),
+		user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": id, "content": stub(path)}}), transcript(`said a2 r1 m2`),
 	)
 }
 
@@ -134,7 +134,7 @@ func TestOffloadMissing(t *testing.T) {
 func TestOffloadQuoted(t *testing.T) {
 	for _, s := range []string{"the source says " + stub("/x/toolu_1.txt"), stub("/x/toolu_1.txt") + strings.Repeat("x", 100000)} {
 		dir := inFolder(t, map[string]string{
-			"s.jsonl":                    file(user("u1", "", "hello"), called("a1", "u1", "m1", "toolu_1"), user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": "toolu_1", "content": s}})),
+			"s.jsonl":                    file(transcript(`user u1 - hello; called a1 u1 m1 toolu_1`), user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": "toolu_1", "content": s}})),
 			"s/tool-results/toolu_1.txt": "x",
 		})
 		if conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{}); conv.Offloads != (session.OffloadCount{}) {

@@ -114,12 +114,10 @@ func TestClearToolUsesStateless(t *testing.T) {
 }
 
 func TestClearToolUsesTools(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Memory"), stagetest.Use("c", "Read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 400)), stagetest.Result("b", strings.Repeat("x", 400)), stagetest.Result("c", strings.Repeat("x", 400)))
-	c.Call("d", "Memory", 400)
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`
+prompt go; assistant use a Bash use b Memory use c Read; answers result a x*400 result b x*400 result c x*400
+call d Memory 400; assistant say done
+`)
 	always := func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 1 }
 	tests := []struct {
 		name   string
@@ -150,8 +148,7 @@ func TestClearToolUsesTools(t *testing.T) {
 func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
 	c := stagetest.Uses(4)
-	c.Prompt("more")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt more; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
 	r.Each = func(k int) {
 		if k == 4 {
@@ -203,15 +200,11 @@ func TestClearToolUsesNotation(t *testing.T) {
 // What clear_thinking takes off is not in the prompt the trigger reads; what this stage itself cleared at the request
 // before is.
 func TestClearToolUsesAfterThinking(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("one")
-	c.Assistant(stagetest.Think(strings.Repeat("x", 4000)), stagetest.Say("1")) // 1,000 tokens
-	c.Prompt("two")
-	c.Assistant(stagetest.Think("hm"), stagetest.Use("a", "Read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 400)))
-	c.Call("b", "Read", 400)
-	c.Call("c", "Read", 400)
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`
+prompt one; assistant think x*4000 say 1  # 1,000 tokens
+prompt two; assistant think hm use a Read; answers result a x*400; call b Read 400; call c Read 400
+assistant say done
+`)
 	last := stagetest.NewRun(t, c).All()
 	prompt := last.Payload[len(last.Payload)-1]
 	for _, tt := range []struct {

@@ -34,10 +34,10 @@ func TestCompactAPITrigger(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go") // 1 token
-			c.Call("a", "Read", 4*(tt.prompt-10005))
-			c.Assistant(stagetest.Say("done"))
+			c := stagetest.Talk(`
+prompt go  # 1 token
+call a Read %d; assistant say done
+`, 4*(tt.prompt-10005))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(tt.change)))
 			r.Overhead = 10000
 			var at []int

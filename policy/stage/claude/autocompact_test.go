@@ -106,14 +106,17 @@ func TestAutocompactKeepRecent(t *testing.T) {
 		{2, []string{"summary", "m3", "m4", "m5", "m6", "m7", "file a"}},
 		{9, []string{"summary", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "file a"}}, // there are not so many
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")                             // m0
-		c.Call("a", "Read", 400)                   // m1, m2
-		c.Call("b", "Read", 400)                   // m3, m4
-		c.Assistant(stagetest.Say("done"))         // m5
+		c := stagetest.Talk(`
+prompt go  # m0
+call a Read 400  # m1, m2
+call b Read 400  # m3, m4
+assistant say done  # m5
+`)
 		c.Add(session.Message{Role: session.User}) // m6, such as an attachment
-		c.Prompt("more")                           // m7
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`
+prompt more  # m7
+assistant say done
+`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.KeepRecent = tt.keep })))
 		content := policy.NewContent(jsonl.KindText, "a summary")
 		r.Record.Content = &content
@@ -209,8 +212,7 @@ func TestAutocompactTooLong(t *testing.T) {
 // A request of 272,698 tokens that is left after three retries fails in a window of 200,000: the view stays, nothing is
 // billed, and the next request tries again until the breaker opens. A new prompt closes it.
 func TestAutocompactFails(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	round := func(k, tokens int) { c.Call(fmt.Sprint("t", k), "Read", 4*(tokens-4)) } // the call is 4 of them
 	for k := range 19 {                                                               // a fifth at a time: 4, 3 and 2 of the first rounds are dropped
 		round(k, 24000)
@@ -219,8 +221,7 @@ func TestAutocompactFails(t *testing.T) {
 	for k := range 5 {
 		round(20+k, 10)
 	}
-	c.Prompt("again")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt again; assistant say done`)
 	for _, tt := range []struct {
 		retries, most int
 		size, tries   int
@@ -269,7 +270,7 @@ func TestAutocompactRequest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 4*9000)), picture)
-			c.Assistant(stagetest.Say("ok"))
+			c.Play(`assistant say ok`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = tt.prefix })))
 			r.Overhead = 700
 			r.View.Join(0)
@@ -292,9 +293,7 @@ func TestAutocompactRequest(t *testing.T) {
 func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 400)), stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 40000)))
-	c.Assistant(stagetest.Say(strings.Repeat("y", 400)))
-	c.Prompt(strings.Repeat("z", 400))
-	c.Assistant(stagetest.Say(strings.Repeat("w", 400)))
+	c.Play(`assistant say y*400; prompt z*400; assistant say w*400`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.PromptTokens = 1000 })))
 	for m := range 4 {
 		r.View.Join(m)
@@ -416,11 +415,9 @@ func TestAutocompactMarkerCovered(t *testing.T) {
 		89: {2, 89 - 101 + 13 - 104},
 		87: {1, 87 - 101 + 13},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Call("a", "Read", 4*96) // 1 + 4 + 96
+		c := stagetest.Talk(`prompt go; call a Read %d  # 1 + 4 + 96`, 4*96)
 		for i := range 6 {
-			c.Call(fmt.Sprint(i), "Read", 400)
+			c.Play(`call %v Read 400`, i)
 		}
 		call, limit, _ := compactionCall(t, c, auto(nil), 0, excess)
 		if call.Retries != want.retries || call.Input-limit != want.sent {

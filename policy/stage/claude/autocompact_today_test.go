@@ -34,13 +34,11 @@ func TestAutocompactReactive(t *testing.T) {
 		{true, 800, 9000, []string{"summarize@9"}, 2}, // the last round alone does not fit, and the others do
 		{false, 800, 400, nil, 0},                     // the threshold is far
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for i := range 7 {
 			c.Call(string(rune('a'+i)), "Read", 400)
 		}
-		c.Call("z", "Read", tt.size)
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`call z Read %d; assistant say done`, tt.size)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.KeepRecent = 1 })))
 		r.Window, r.Overhead = tt.window, 60
 		w := DefaultWindow()

@@ -28,10 +28,9 @@ func collapsing(change func(*ContextCollapse)) *ContextCollapse {
 func turns(n int) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	for range n {
-		c.Prompt(strings.Repeat("u", 200))
-		c.Assistant(stagetest.Say(strings.Repeat("a", 200)))
+		c.Play(`prompt u*200; assistant say a*200`)
 	}
-	c.Prompt(strings.Repeat("u", 200))
+	c.Play(`prompt u*200`)
 	return c
 }
 
@@ -249,39 +248,23 @@ func TestContextCollapseWholeTurns(t *testing.T) {
 		make func(c *stagetest.Convo)
 		want []string
 	}{
-		{"a turn that goes on", func(c *stagetest.Convo) { c.Prompt("go"); c.Call("a", "Read", 400) }, nil},
+		{"a turn that goes on", func(c *stagetest.Convo) { c.Play(`prompt go; call a Read 400`) }, nil},
 		{"a turn with rounds", func(c *stagetest.Convo) {
-			c.Prompt("go")
-			c.Call("a", "Read", 400)
-			c.Call("b", "Read", 400)
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("more")
+			c.Play(`prompt go; call a Read 400; call b Read 400; assistant say done; prompt more`)
 		}, []string{"stage m0-m5", "commit m0-m5"}},
 		{"a prompt queued on the way", func(c *stagetest.Convo) {
-			c.Prompt("go")
-			c.Call("a", "Read", 400)
+			c.Play(`prompt go; call a Read 400`)
 			c.Messages[c.Prompt("wait")].Marks |= session.Queued
-			c.Call("b", "Read", 400)
-			c.Prompt("more")
+			c.Play(`call b Read 400; prompt more`)
 		}, []string{"stage m0-m5", "commit m0-m5"}},
 		{"reminders and attachments", func(c *stagetest.Convo) {
-			c.User(session.ClassMeta, stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("go")
-			c.Call("a", "Read", 400)
-			c.User(session.ClassMeta, stagetest.Say("a reminder"))
-			c.Prompt("more")
+			c.Play(`meta say x*400; prompt go; call a Read 400; meta say "a reminder"; prompt more`)
 		}, []string{"stage m1-m4", "commit m1-m4"}},
 		{"a result behind the next prompt", func(c *stagetest.Convo) {
-			c.Prompt("go")
-			c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-			c.Answers(stagetest.Result("a", strings.Repeat("x", 400)), stagetest.Result("b", ""))
-			c.Assistant(stagetest.Use("c", "Read"), stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("wait")
-			c.Answers(stagetest.Result("c", "late"))
-			c.Assistant(stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("more")
-			c.Assistant(stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("and more")
+			c.Play(`
+prompt go; assistant use a Read use b Read; answers result a x*400 result b ""; assistant use c Read say x*400
+prompt wait; answers result c late; assistant say x*400; prompt more; assistant say x*400; prompt "and more"
+`)
 		}, []string{"stage m7-m8", "commit m7-m8"}},
 	}
 	for _, tt := range tests {
@@ -332,18 +315,13 @@ func TestContextCollapseCall(t *testing.T) {
 // Risk is the share of a span's blocks that name what is named later: of the first turn three of four blocks, of the
 // second none, of the third one of two.
 func TestContextCollapseRisk(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("look at internal/stock/ledger.go")
-	c.Assistant(stagetest.Say("nothing here"), stagetest.Use("a", "Read"))
+	c := stagetest.Talk(`prompt "look at internal/stock/ledger.go"; assistant say "nothing here" use a Read`)
 	c.Texts[policy.Target{Item: 1, Block: 1}] = `{"file_path":"internal/stock/ledger.go"}`
-	c.Answers(stagetest.Result("a", "func postEntries() {}"))
-	c.Prompt("and at testdata/other_file.txt")
-	c.Assistant(stagetest.Say("as it was"))
-	c.Prompt("which_function?")
-	c.Assistant(stagetest.Say("well"))
-	c.Prompt("rename postEntries in ledger.go, which_function")
-	c.Assistant(stagetest.Say("internal/stock/ledger.go it is"))
-	c.Prompt("thanks")
+	c.Play(`
+answers result a "func postEntries() {}"; prompt "and at testdata/other_file.txt"; assistant say "as it was"
+prompt which_function?; assistant say well; prompt "rename postEntries in ledger.go, which_function"
+assistant say "internal/stock/ledger.go it is"; prompt thanks
+`)
 	for m := range c.Messages {
 		for b := range c.Messages[m].Blocks {
 			c.Messages[m].Blocks[b].Text.UTF16 += 400
@@ -412,8 +390,7 @@ func TestContextCollapseFolds(t *testing.T) {
 func TestContextCollapseFoldsOutlines(t *testing.T) {
 	c := stagetest.NewConvo()
 	for range 6 {
-		c.Prompt(strings.Repeat("what? ", 500))
-		c.Assistant(stagetest.Say(strings.Repeat("that. ", 500)))
+		c.Play(`prompt "what? "*500; assistant say "that. "*500`)
 	}
 	c.Prompt("thanks")
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {

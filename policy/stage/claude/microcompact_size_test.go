@@ -24,12 +24,11 @@ func bySize(change func(*MicrocompactSize)) *MicrocompactSize {
 
 // sizes is a conversation with one result a round, in tokens.
 func sizes(tokens ...int) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i, n := range tokens {
-		c.Call(fmt.Sprintf("t%d", i), "Read", 4*n)
+		c.Play(`call t%d Read %d`, i, 4*n)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	return c
 }
 
@@ -125,12 +124,11 @@ func TestPersistedStub(t *testing.T) {
 
 // What counts and what is touched are two things.
 func TestMicrocompactSizeLeaves(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	memory := c.Attach("memory", stagetest.Say("remember"))
 	other := c.Attach("file", stagetest.Say("a file"))
 	add := func(id string, p stagetest.BlockText) int {
-		c.Assistant(stagetest.Use(id, "Bash"))
+		c.Play(`assistant use %q Bash`, id)
 		return c.Answers(p)
 	}
 	big := c.Call("a", "Read", 4*50000)
@@ -142,9 +140,9 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	same := add("g", stagetest.Result("g", strings.Repeat("z", len(ClearedText)))) // as long as the cleared text
 	free := c.Call("h", "Task", 4*90000)
 	for i := range 3 {
-		c.Call(fmt.Sprint(i), "Bash", 4*20000)
+		c.Play(`call %v Bash %d`, i, 4*20000)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	p := bySize(func(p *MicrocompactSize) { p.Persist = false })
 	r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 135000, 0).All()
 	for _, m := range []int{big, array, same} {
@@ -242,8 +240,7 @@ func (n *naive) run(ids []string, contents map[string]*content, aboveWarning boo
 func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		ids, contents := []string{}, map[string]*content{}
 		upTo := []int{} // ids at each request
 		for i := range 2 + rng.IntN(40) {
@@ -287,7 +284,7 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 			}
 		}
 		upTo = append(upTo, len(ids))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 
 		p := bySize(func(p *MicrocompactSize) {
 			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(4000), rng.IntN(5)
@@ -345,8 +342,7 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 	moved, again := 0, 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		var late []string
 		for i := range 10 + rng.IntN(30) {
 			var calls, answers []stagetest.BlockText
@@ -368,7 +364,7 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 			}
 			c.Answers(answers...)
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		p := bySize(func(p *MicrocompactSize) {
 			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(2000), rng.IntN(5)
 		})
@@ -436,12 +432,11 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 		"two at one call": {"a", "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
-				c.Call(id, "Read", 60000)
+				c.Play(`call %q Read 60000`, id)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			c.IndexTools()
 			var want []string
 			for _, id := range ids {
@@ -496,12 +491,9 @@ func TestResultEstimateParts(t *testing.T) {
 		{"nothing", stagetest.Results("a"), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Use("a", "Read"))
+			c := stagetest.Talk(`prompt go; assistant use a Read`)
 			at := c.Answers(tt.p)
-			c.Call("b", "Read", 4*10)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`call b Read %d; assistant say done`, 4*10)
 			p := bySize(func(p *MicrocompactSize) { p.KeepRecent, p.Target, p.Manual = 0, 0, true })
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
 			for m := range c.Messages {

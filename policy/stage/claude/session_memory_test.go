@@ -82,11 +82,7 @@ func TestSessionMemoryWindow(t *testing.T) {
 // TestSessionMemoryCalls: what is kept begins no later than the call that its first result answers, and a message of
 // several lines stays whole.
 func TestSessionMemoryCalls(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 4*9000)))
-	c.Answers(stagetest.Result("b", strings.Repeat("x", 4*9990)))
+	c := stagetest.Talk(`prompt go; assistant use a Read use b Read; answers result a x*%d; answers result b x*%d`, 4*9000, 4*9990)
 	for i, n := range []int{1, 1, 1, 1, 6} {
 		if i%2 == 0 {
 			c.Assistant(weighing(n))
@@ -105,8 +101,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	}
 
 	// Lines of one message count one by one, and none is left behind.
-	c = stagetest.NewConvo()
-	c.Prompt("go")
+	c = stagetest.Talk(`prompt go`)
 	var lines []stagetest.BlockText
 	for i := range 5 {
 		p := weighing(2000)
@@ -129,8 +124,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 func TestSessionMemoryBoundary(t *testing.T) {
 	c := stagetest.NewConvo()
 	for range 3 {
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("ok"))
+		c.Play(`prompt go; assistant say ok`)
 	}
 	r := stagetest.NewRun(t, c)
 	for m := range 4 {
@@ -174,8 +168,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 		{"what shrank does not count against it", [][2]int{{90000, 0}, {30000, 0}, {34999, 0}, {35000, 0}}, "1* 4*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i, r := range tt.responses {
 				parts, answers := []stagetest.BlockText{stagetest.Say("so")}, []stagetest.BlockText{}
 				for j := range r[1] {
@@ -230,8 +223,10 @@ func TestSessionMemoryCall(t *testing.T) {
 	for prefix, want := range map[string]int{"session": 700 + 1000 + 3000, "own": 1000 + 3000} {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, weighing(996))
-		c.Assistant(stagetest.Use("a", "Read")) // 4 tokens
-		c.Answers(stagetest.Result("a", strings.Repeat("x", 4*5000)))
+		c.Play(`
+assistant use a Read  # 4 tokens
+answers result a x*%d
+`, 4*5000)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.Prefix = prefix })))
 		r.Overhead = 700
 		r.Used = func(int) (int, int) { return 12000, 0 }
@@ -336,7 +331,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 	for limit, want := range map[int]bool{415: false, 416: false, 417: true} {
 		c := chat(2)
 		c.User(session.ClassPrompt, weighing(100))
-		c.Assistant(stagetest.Say("so"))
+		c.Play(`assistant say so`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.MinTokens, p.MinTextMessages = 300, 3 })))
 		r.Record.Memory = "notes"
 		limits(r).Auto = limit

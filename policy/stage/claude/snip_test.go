@@ -42,16 +42,19 @@ const (
 func TestSnipExample(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Name(c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下"), abc123)
-	c.Assistant(stagetest.Say("好的,我用 Grep 搜索一下。"), stagetest.Use("toolu_01", "Grep"))
-	c.Answers(stagetest.Result("toolu_01", "src/auth/login.ts:42: // TODO: handle refresh token"))
-	c.Assistant(stagetest.Say("我打开 login.ts 看一下那个 refresh token 的 TODO 具体场景。"), stagetest.Use("toolu_02", "Read"))
-	c.Answers(stagetest.Result("toolu_02", "<login.ts 全文,约 4KB>"))
+	c.Play(`
+assistant say "好的,我用 Grep 搜索一下。" use toolu_01 Grep
+answers result toolu_01 "src/auth/login.ts:42: // TODO: handle refresh token"
+assistant say "我打开 login.ts 看一下那个 refresh token 的 TODO 具体场景。" use toolu_02 Read
+answers result toolu_02 "<login.ts 全文,约 4KB>"
+`)
 	c.Name(c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个"), def456)
-	c.Assistant(stagetest.Say("理解,TODO 先放下。登录 500 我查一下最近的错误日志。"), stagetest.Use("toolu_03", "Bash"))
-	c.Answers(stagetest.Result("toolu_03", "<日志 tail 输出>"))
+	c.Play(`
+assistant say "理解,TODO 先放下。登录 500 我查一下最近的错误日志。" use toolu_03 Bash
+answers result toolu_03 "<日志 tail 输出>"
+`)
 	at := c.Assistant(stagetest.Use("toolu_04", "Snip"))
-	c.Answers(stagetest.Result("toolu_04", "ok"))
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`answers result toolu_04 ok; assistant say done`)
 	call := c.Snips(at, 0, 0)
 	call.Reason = "用户已改方向放弃 TODO 调研,原轮次的 Grep 结果与 login.ts 全文与当前 bug 修复无关"
 
@@ -89,25 +92,17 @@ func TestSnipExample(t *testing.T) {
 // snipConvo is three turns of a round each; the second calls Snip in a round of its own, third says what came before.
 // Indexes: prompts 0, 4, 10.
 func snipConvo(more ...stagetest.BlockText) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("one")
-	c.Assistant(stagetest.Use("t1", "Read"))
-	c.Answers(stagetest.Result("t1", "x"))
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("two")
-	c.Assistant(stagetest.Use("t2", "Read"))
-	c.Answers(stagetest.Result("t2", "x"))
+	c := stagetest.Talk(`
+prompt one; assistant use t1 Read; answers result t1 x; assistant say done; prompt two; assistant use t2 Read
+answers result t2 x
+`)
 	c.Assistant(append([]stagetest.BlockText{stagetest.Use("t3", "Snip")}, more...)...)
 	answers := []stagetest.BlockText{stagetest.Result("t3", "ok")}
 	for _, p := range more {
 		answers = append(answers, stagetest.Result(p.ID, "x"))
 	}
 	c.Answers(answers...)
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("three")
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("four")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt three; assistant say done; prompt four; assistant say done`)
 	return c
 }
 
@@ -234,18 +229,13 @@ func TestSnipRecordOnly(t *testing.T) {
 
 // TestSnipTags: prompts are tagged once, as they come; nothing else is.
 func TestSnipTags(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.User(session.ClassMeta, stagetest.Say("caveat"))
-	c.Prompt("one")
-	c.Assistant(stagetest.Use("t1", "Read"))
-	c.Answers(stagetest.Result("t1", "x"), stagetest.Say("beside it"))
+	c := stagetest.Talk(`meta say caveat; prompt one; assistant use t1 Read; answers result t1 x say "beside it"`)
 	c.Messages[c.Prompt("queued")].Marks |= session.Queued
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	c.User(session.ClassInterrupt, stagetest.Say("[Request interrupted by user]"))
 	c.User(session.ClassCommand, stagetest.Say("<command-name>/cost</command-name>"))
 	c.Add(session.Message{Role: session.User, Class: session.ClassPrompt}) // without content
-	c.Prompt("two")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt two; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSnip(), nil)).All()
 	var got []string
 	for _, e := range r.View.Edits() {
@@ -316,8 +306,7 @@ func TestSnipStart(t *testing.T) {
 			t.Errorf("%s: %v, want %q", trial, err, want)
 		}
 	}
-	empty := stagetest.NewConvo()
-	empty.Assistant(stagetest.Say("hello"))
+	empty := stagetest.Talk(`assistant say hello`)
 	err := stagetest.Start(t, defineSnip(), &Snip{IDs: []SnipTrial{{"m0", 1}}}).Stage.(policy.Starter).Start(empty.Conversation)
 	if err == nil || !strings.Contains(err.Error(), "it has no prompts") {
 		t.Errorf("no prompts: %v", err)

@@ -63,11 +63,9 @@ func TestBudgetPerResult(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Use("a", tt.tool))
+			c := stagetest.Talk(`prompt go; assistant use a %q`, tt.tool)
 			at := c.Answers(tt.result)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(tt.change))).All()
 			if got := r.Shown(at) != ""; got != tt.want {
 				t.Errorf("persisted: %t, want %t", got, tt.want)
@@ -83,8 +81,7 @@ func TestBudgetPerResult(t *testing.T) {
 func TestBudgetPipelineExample(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.CWD = "/project"
-	c.Prompt("cat huge.log")
-	c.Assistant(stagetest.Use("toolu_abc", "Bash"))
+	c.Play(`prompt "cat huge.log"; assistant use toolu_abc Bash`)
 	at := c.Answers(stagetest.Result("toolu_abc", strings.Repeat("line\n", 317842/5)+"ab"))
 	p := budget(func(p *ToolResultBudget) { p.MaxChars = 50000; p.SizeStyle = "chars" })
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
@@ -98,8 +95,7 @@ func TestBudgetPipelineExample(t *testing.T) {
 // The 2.1.19 analysis' stub, its numbers and its path's form.
 func TestBudgetStub(t *testing.T) {
 	text := strings.Repeat("0123456789", 13793) + "abc" // 137,933: 134.7KB
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	at := c.Call("toolu_011FB334YmudsnxzixRg2Kza", "Bash", 0)
 	c.Texts[policy.Target{Item: policy.ItemID(at)}] = text
 	c.Messages[at].Blocks[0].Text = jsonl.Measure(text)
@@ -153,9 +149,7 @@ func TestHumanSize(t *testing.T) {
 
 // An array is saved as JSON indented by two; size and preview are that text's.
 func TestBudgetArray(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Task"))
+	c := stagetest.Talk(`prompt go; assistant use a Task`)
 	at := c.Answers(stagetest.Results("a", "one\ntwo <b>"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
 	want := "<persisted-output>\nOutput too large (58B). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/a.json\n\n" +
@@ -213,8 +207,7 @@ func TestBudgetPerMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, apart := range []bool{false, true} {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			var uses, res []stagetest.BlockText
 			for i, x := range tt.round {
 				id := string(rune('a' + i))
@@ -232,7 +225,7 @@ func TestBudgetPerMessage(t *testing.T) {
 					at = append(at, policy.Target{Item: policy.ItemID(m), Block: b})
 				}
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(limit(tt.limit)))).All()
 			var got []int
 			for i, x := range at {
@@ -252,16 +245,14 @@ func TestBudgetPerMessage(t *testing.T) {
 func TestBudgetSticky(t *testing.T) {
 	n := 100
 	p := budget(func(p *ToolResultBudget) { p.MaxMessageChars, p.MaxChars = &n, 150 })
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	first := c.Call("a", "Bash", 90)
-	c.Call("b", "Bash", 90)
-	c.Assistant(stagetest.Use("c", "Bash"), stagetest.Use("d", "Bash"))
+	c.Play(`call b Bash 90; assistant use c Bash use d Bash`)
 	left := c.Answers(stagetest.Result("c", strings.Repeat("x", 60)))
 	late := c.Answers(stagetest.Result("d", strings.Repeat("x", 40)))
 	c.Prompt("and")
 	big := c.Call("e", "Bash", 151)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
 	if diff := cmp.Diff([]string{"persist@5 m10"}, r.Edits()); diff != "" {
 		t.Errorf("edits: -want +got\n%s", diff)
@@ -280,11 +271,7 @@ func TestBudgetSticky(t *testing.T) {
 func TestBudgetFrozenCounts(t *testing.T) {
 	n := 100
 	st := stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxMessageChars = &n }))
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Bash"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 90)))
-	c.Answers(stagetest.Result("b", strings.Repeat("x", 20)))
+	c := stagetest.Talk(`prompt go; assistant use a Bash use b Bash; answers result a x*90; answers result b x*20`)
 	r := stagetest.NewRun(t, c, st)
 	for m := range 3 {
 		r.View.Join(m)

@@ -106,7 +106,7 @@ func TestClineTruncationOracle(t *testing.T) {
 	compared, again, stayed := 0, 0, 0
 	for number, tt := range list {
 		c := conversation(tt.Messages)
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClineTruncation(), nil))
 		r.Window = tt.Window
 		r.Each = func(k int) {

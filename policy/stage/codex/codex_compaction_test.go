@@ -54,10 +54,7 @@ func TestCodexCompactionLimit(t *testing.T) {
 		{"another share", 200000, 100000, percent(50), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt(strings.Repeat("x", 400000)) // not in the history yet
+			c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
 			for m := range c.Messages {
 				r.View.Join(m)
@@ -83,10 +80,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	for total, want := range map[int]string{
 		180000 - weight - 1: "m0 m1 m2", 180000 - weight: "m0 summary", 180000: "m0 summary",
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", text))
+		c := stagetest.Talk(`prompt go; assistant use a Read; answers result a %q`, text)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
 		for m := range c.Messages {
 			r.View.Join(m)
@@ -101,9 +95,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
 	for text, bytes := range map[string]int{"": 0, "abc": 3, "a\nb": 4, "\n\n\n": 6, "é": 2, "日本語": 9, "a\x01": 7} {
 		want := (fixed + bytes + 3) / 4
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Use("a", "Read"))
+		c := stagetest.Talk(`prompt go; assistant use a Read`)
 		at := c.Answers(stagetest.Result("a", text))
 		if got := codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal); got != want {
 			t.Errorf("%q: %d tokens, want %d", text, got, want)
@@ -113,14 +105,11 @@ func TestCodexCompactionInTurn(t *testing.T) {
 
 // A prompt that was queued while a tool ran stays, what stands before the last result does not.
 func TestCodexCompactionQueued(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-	c.Answers(stagetest.Result("a", "x"))
+	c := stagetest.Talk(`prompt go; assistant use a Read use b Read; answers result a x`)
 	c.Messages[c.Prompt("and this")].Marks |= session.Queued
-	c.Answers(stagetest.Result("b", "y"))
+	c.Play(`answers result b y`)
 	c.Messages[c.Prompt("and that")].Marks |= session.Queued
-	c.User(session.ClassMeta, stagetest.Say("a reminder"))
+	c.Play(`meta say "a reminder"`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
 	for m := range c.Messages {
 		r.View.Join(m)
@@ -153,8 +142,7 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			for _, n := range tt.bytes {
-				c.Prompt(strings.Repeat("x", n))
-				c.Assistant(stagetest.Say("done"))
+				c.Play(`prompt x*%d; assistant say done`, n)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
 			for m := range c.Messages {
@@ -210,7 +198,7 @@ func TestCodexCompactionBlocks(t *testing.T) {
 	for tokens, want := range map[int]string{100: "m0 summary", 30: "m0 summary", 10: "m0 summary", 5: "m0 summary"} {
 		c := stagetest.NewConvo()
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = &tokens })))
 		for m := range c.Messages {
 			r.View.Join(m)
@@ -237,9 +225,7 @@ func TestCodexCompactionSummary(t *testing.T) {
 		{"an outline is one text", policy.SummaryChoices{{Kind: policy.SummaryOutline}}, 1},
 		{"a stand-in has the words before it", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}, 2},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("done"))
+		c := stagetest.Talk(`prompt go; assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Summary = tt.choices })))
 		for m := range c.Messages {
 			r.View.Join(m)
@@ -265,8 +251,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 	}{
 		{0, 0, 0}, {1, 1, 1}, {2, 2, 1 + 104}, {105, 2, 1 + 104}, {106, 3, 1 + 208}, {-1, 0, 0},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for range 6 {
 			c.Call(strconv.Itoa(len(c.Messages)), "Read", 400)
 		}
@@ -303,18 +288,12 @@ func TestCodexCompactionForms(t *testing.T) {
 		{formRemoteV1, true, "m1 m4 m5 m6 context m7 summary"},
 		{formLocal, true, "m1 m5 context m7 summary"},
 	} {
-		c := stagetest.NewConvo()
-		c.User(session.ClassMeta, stagetest.Say("# AGENTS.md instructions"))
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("let me see"), stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", "x"))
-		c.Assistant(stagetest.Think("hm"), stagetest.Say("done"))
-		c.Prompt("and now")
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("once more")
+		c := stagetest.Talk(`
+meta say "# AGENTS.md instructions"; prompt go; assistant say "let me see" use a Read; answers result a x
+assistant think hm say done; prompt "and now"; assistant say done; prompt "once more"
+`)
 		if tt.inTurn {
-			c.Assistant(stagetest.Use("b", "Read"))
-			c.Answers(stagetest.Result("b", "x"))
+			c.Play(`assistant use b Read; answers result b x`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = tt.form })))
 		for m := range c.Messages {
@@ -352,7 +331,7 @@ func TestCodexCompactionRetained(t *testing.T) {
 	} {
 		c := stagetest.NewConvo()
 		for _, n := range tt.sizes {
-			c.Prompt(strings.Repeat("x", 4*n))
+			c.Play(`prompt x*%d`, 4*n)
 			c.Assistant(stagetest.Use(strconv.Itoa(len(c.Messages)), "Read"))
 		}
 		p := codex(func(p *CodexCompaction) { p.Form, p.UserTokens = formRemoteV2, tt.limit })
@@ -513,11 +492,7 @@ func TestCodexCompactionModelChange(t *testing.T) {
 		{"before 0.145", "gpt-5.6-sol", "gpt-5.4-mini", nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("more")
-			c.Assistant(stagetest.Say("ok"))
+			c := stagetest.Talk(`prompt go; assistant say done; prompt more; assistant say ok`)
 			c.Messages[1].Model, c.Messages[3].Model = tt.from, tt.to
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
 			r.Window = 272000
@@ -561,11 +536,11 @@ func TestCodexCompactionImages(t *testing.T) {
 	} {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, text(1))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		at := c.User(session.ClassPrompt, tt.parts...)
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		c.User(session.ClassPrompt, text(1))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) {
 			p.Form, p.Images, p.UserTokens = formRemoteV2, tt.images, &tt.tokens
 		})))
@@ -601,12 +576,9 @@ func TestCodexCompactionNewContext(t *testing.T) {
 		}
 	}
 	for _, turn := range []string{"m3", ""} {
-		c := stagetest.NewConvo()
-		c.User(session.ClassMeta, stagetest.Say("<environment_context>here</environment_context>"))
-		c.Prompt("go")
-		c.Assistant(stagetest.Use("a", "Read"))
+		c := stagetest.Talk(`meta say <environment_context>here</environment_context>; prompt go; assistant use a Read`)
 		if turn == "" {
-			c.Answers(stagetest.Result("a", "x"))
+			c.Play(`answers result a x`)
 		} else {
 			c.Prompt("and now")
 		}

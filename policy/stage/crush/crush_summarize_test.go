@@ -49,9 +49,7 @@ func TestCrushSummarizeLimit(t *testing.T) {
 		{"an unknown window", 0, jsonl.Usage{Input: 190000}, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
+			c := stagetest.Talk(`prompt go; assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(tt.change)))
 			for m := range c.Messages {
 				r.View.Join(m)
@@ -71,16 +69,11 @@ func TestCrushSummarizeLimit(t *testing.T) {
 
 // In a turn the prompt follows the summary, in Crush's words, and once more around those words the next time.
 func TestCrushSummarizeInTurn(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("fix the bug")
+	c := stagetest.Talk(`prompt "fix the bug"`)
 	for _, id := range []string{"a", "b"} {
-		c.Assistant(stagetest.Use(id, "Read"))
-		c.Answers(stagetest.Result(id, "x"))
+		c.Play(`assistant use %q Read; answers result %q x`, id, id)
 	}
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("and now")
-	c.Assistant(stagetest.Use("c", "Read"))
-	c.Answers(stagetest.Result("c", "x"))
+	c.Play(`assistant say done; prompt "and now"; assistant use c Read; answers result c x`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
 	const once = "The previous session was interrupted because it got too long, the initial user request was: `fix the bug`"
 	for _, tt := range []struct {
@@ -123,9 +116,7 @@ func TestCrushSummarizeCounters(t *testing.T) {
 			t.Errorf("%+v: %d, want %d", tt.usage, got, tt.want)
 		}
 	}
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineCrushSummarize(), Stage: s})
 	for m := range c.Messages {
 		r.View.Join(m)
@@ -144,9 +135,10 @@ func TestCrushSummarizeCounters(t *testing.T) {
 
 // A summary request that exceeds the window fails, and the view stays.
 func TestCrushSummarizeTooLong(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("x", 4*199527)) // with 474 of the request one too many
-	c.Assistant(stagetest.Say(""))
+	c := stagetest.Talk(`
+prompt x*%d  # with 474 of the request one too many
+assistant say ""
+`, 4*199527)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
 	for m := range c.Messages {
 		r.View.Join(m)

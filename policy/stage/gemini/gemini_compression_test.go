@@ -162,7 +162,7 @@ func withError(b session.Block, isError bool) session.Block {
 func TestGeminiSplitCases(t *testing.T) {
 	text := func(s string) func(*stagetest.Convo) { return func(c *stagetest.Convo) { c.Prompt(s) } }
 	says := func(s string) func(*stagetest.Convo) {
-		return func(c *stagetest.Convo) { c.Assistant(stagetest.Say(s)) }
+		return func(c *stagetest.Convo) { c.Play(`assistant say %q`, s) }
 	}
 	for _, tt := range []struct {
 		name     string
@@ -173,8 +173,8 @@ func TestGeminiSplitCases(t *testing.T) {
 		{"in the middle", 0.5, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message."), text("This is the fifth message.")}, 4},
 		{"at the last", 0.1, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message."), text("This is the fifth message.")}, 4},
 		{"behind the last", 0.2, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message.")}, 4},
-		{"none behind the threshold", 0.01, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), func(c *stagetest.Convo) { c.Assistant(stagetest.Use("a", "foo")) }}, 2},
-		{"none but the first", 0.2, []func(*stagetest.Convo){text("go"), func(c *stagetest.Convo) { c.Assistant(stagetest.Use("a", "foo")) }}, 0},
+		{"none behind the threshold", 0.01, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), func(c *stagetest.Convo) { c.Play(`assistant use a foo`) }}, 2},
+		{"none but the first", 0.2, []func(*stagetest.Convo){text("go"), func(c *stagetest.Convo) { c.Play(`assistant use a foo`) }}, 0},
 	} {
 		c := stagetest.NewConvo()
 		for _, f := range tt.list {
@@ -195,8 +195,7 @@ func TestGeminiSplitCases(t *testing.T) {
 func talks(n, size int) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	for range n {
-		c.Prompt(strings.Repeat("x", size))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt x*%d; assistant say done`, size)
 	}
 	return c
 }
@@ -237,8 +236,7 @@ func TestGeminiExample(t *testing.T) {
 	for _, at := range []int{72, 69} { // at 69 % too: behind it there is no other place
 		c := stagetest.NewConvo()
 		for _, n := range []int{40, at - 40, 100 - at} {
-			c.Prompt(strings.Repeat("x", 1000*n))
-			c.Assistant(stagetest.Use(fmt.Sprint(n), "Read"))
+			c.Play(`prompt x*%d; assistant use %v Read`, 1000*n, n)
 			if n != 100-at {
 				c.Messages[len(c.Messages)-1].Blocks[0] = stagetest.Say("done").Block
 			}
@@ -273,17 +271,13 @@ func TestGeminiResponseBudget(t *testing.T) {
 		{[]int{4 * 50001}, []int{0}},
 		{[]int{4 * 50000}, nil},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("old")
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt old; assistant say done; prompt go`)
 		var at []int
 		for i, n := range tt.chars {
-			c.Assistant(stagetest.Use(fmt.Sprint(i), "Read"))
+			c.Play(`assistant use %v Read`, i)
 			at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), strings.Repeat(line, n/80)+strings.Repeat("z", n%80))))
 		}
-		c.Assistant(stagetest.Use("last", "Read"))
-		c.Answers(stagetest.Result("last", strings.Repeat("p", 400000))) // about to be sent: no part of the history
+		c.Play(`assistant use last Read; answers result last p*400000  # about to be sent: no part of the history`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Cut = "lines" })))
 		for m := range c.Messages {
 			r.View.Join(m)
@@ -351,9 +345,7 @@ func TestGeminiFailed(t *testing.T) {
 	c := talks(2, 40)
 	c.Prompt("go")
 	old := c.Call("old", "Read", 4*2000)
-	c.Call("new", "Read", 4*900)
-	c.Assistant(stagetest.Use("last", "Read"))
-	c.Answers(stagetest.Result("last", "x"))
+	c.Play(`call new Read %d; assistant use last Read; answers result last x`, 4*900)
 	p := gemini(func(p *GeminiCompression) {
 		p.Summary, p.ResponseBudget, p.Threshold, p.Cut, p.CutChars = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}, 1000, 0, "chars", 100
 	})
@@ -392,15 +384,11 @@ func TestGeminiFailed(t *testing.T) {
 
 // While nothing can be split it waits for a prompt, or an answer without calls.
 func TestGeminiWaits(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 10 {
-		c.Call(fmt.Sprint(i), "Read", 4000)
+		c.Play(`call %v Read 4000`, i)
 	}
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("more")
-	c.Call("a", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt more; call a Read 40; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = 0 })))
 	r.Overhead = 10000
 	r.All()
@@ -416,12 +404,10 @@ func TestGeminiCalls(t *testing.T) {
 		verify bool
 		whole  bool
 	}{{200000, true, true}, {200000, false, true}, {10000, true, false}} {
-		c := stagetest.NewConvo()
-		c.Prompt("old")
-		c.Assistant(stagetest.Think(strings.Repeat("t", 4000)), stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", strings.Repeat("line\n", 8000))) // 10,000 tokens
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("go")
+		c := stagetest.Talk(`
+prompt old; assistant think t*4000 use a Read; answers result a "line\n"*8000  # 10,000 tokens
+assistant say done; prompt go
+`)
 		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget, p.Cut = tt.verify, 5000, "lines" })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
 		r.Window = tt.window

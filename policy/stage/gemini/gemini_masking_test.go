@@ -34,17 +34,16 @@ func TestGeminiMasking(t *testing.T) {
 		{"small ones count, and stay", []result{{"Read", 100}, {"Read", 29900}, {"Read", 50000}}, []int{1}},
 		{"one line of a shell stays", []result{{"Bash", 40000}, {"Read", 50000}}, nil},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		var at []int
 		for i, res := range tt.results {
 			id := fmt.Sprint(i)
-			c.Assistant(stagetest.Use(id, res.tool))
+			c.Play(`assistant use %q %q`, id, res.tool)
 			at = append(at, c.Answers(stagetest.Result(id, sized(res.tokens))))
 		}
-		c.Assistant(stagetest.Use("last", "Read"))
+		c.Play(`assistant use last Read`)
 		c.Answers(stagetest.Result("last", sized(90000))) // about to be sent: no part of the history
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 		var got []int
 		for i, m := range at {
@@ -77,14 +76,13 @@ func TestGeminiMaskedText(t *testing.T) {
 
 // What is masked stays masked, and nothing more is until enough has come again.
 func TestGeminiMaskingWaves(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 30 {
 		id := fmt.Sprint(i)
-		c.Assistant(stagetest.Use(id, "Read"))
+		c.Play(`assistant use %q Read`, id)
 		c.Answers(stagetest.Result(id, sized(10000)))
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 	waves := map[int]int{}
 	for _, e := range r.View.Edits() {

@@ -60,23 +60,21 @@ func TestDecay(t *testing.T) {
 
 // Head and tail stay, of the recorded text also where it was cut before; a result with an image is left alone.
 func TestDecayText(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	var text strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&text, "line %04d\n", i) // 10 characters
 	}
 	var at []int
 	for i := range 4 {
-		c.Assistant(stagetest.Use(fmt.Sprint(i), "Bash"))
+		c.Play(`assistant use %v Bash`, i)
 		if i == 1 {
 			c.Answers(stagetest.Results(fmt.Sprint(i), text.String(), stagetest.Image))
 			continue
 		}
 		at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), text.String())))
 	}
-	c.Prompt("and then")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt "and then"; assistant say done`)
 	r := run(t, c, defineDecay(), with(defineDecay(), func(p *Decay) {
 		p.Keep, p.MaxTokens, p.HalfLife, p.MinTokens, p.Head, p.Step = 1, 40, 2, 5, 0.25, 0
 	}))
@@ -99,23 +97,16 @@ func TestDropThinking(t *testing.T) {
 	turns := func(n int) *stagetest.Convo {
 		c := stagetest.NewConvo()
 		for i := range n {
-			c.Prompt("go")
-			c.Assistant(stagetest.Think("hm"), stagetest.Use(fmt.Sprint(i), "Read"))
-			c.Answers(stagetest.Result(fmt.Sprint(i), "text"))
-			c.Assistant(stagetest.Think("well"), stagetest.Say("done"))
+			c.Play(`prompt go; assistant think hm use %v Read; answers result %v text; assistant think well say done`, i, i)
 		}
 		return c
 	}
 	// The user types as soon as the result is there: the API takes both as one message.
 	interrupted := func() *stagetest.Convo {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Think("hm"), stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", "text"))
-		c.Prompt("stop, do that")
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("go on")
-		c.Assistant(stagetest.Say("done"))
+		c := stagetest.Talk(`
+prompt go; assistant think hm use a Read; answers result a text; prompt "stop, do that"; assistant say done
+prompt "go on"; assistant say done
+`)
 		return c
 	}
 	for _, tt := range []struct {
@@ -144,12 +135,10 @@ func TestDropImages(t *testing.T) {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, stagetest.Say("look at this"), stagetest.Block(jsonl.KindImage, "image", "")) // a prompt: m0
 		for i := range 3 {
-			c.Assistant(stagetest.Use(fmt.Sprint(i), "Browser"))
+			c.Play(`assistant use %v Browser`, i)
 			c.Answers(stagetest.Results(fmt.Sprint(i), "before", stagetest.Image, "behind")) // m2, m4, m6
 		}
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("and")
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done; prompt and; assistant say done`)
 		return c
 	}
 	for _, tt := range []struct {
@@ -189,7 +178,7 @@ func TestSummarize(t *testing.T) {
 			for i := range 5 {
 				c.Call(fmt.Sprint(turn, ".", i), "Read", 4000)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 		}
 		return c
 	}

@@ -1,7 +1,6 @@
 package goose
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -54,11 +53,7 @@ func TestGooseCompactionLimit(t *testing.T) {
 		{"1 switches it off", 200000, 199000, share(1), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("and now")
-			c.User(session.ClassMeta, stagetest.Say("a reminder"))
+			c := stagetest.Talk(`prompt go; assistant say done; prompt "and now"; meta say "a reminder"`)
 			r := bench(t, c, tt.total, goose(tt.change))
 			r.Window = tt.window
 			r.Fire(policy.Prepare, 1, policy.Context{})
@@ -87,12 +82,11 @@ func TestGooseCompactionInTurn(t *testing.T) {
 		{"over the window, left alone", 210000, func(p *GooseCompaction) { p.Overflow = false }, "m0 m1 m2 m3", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
+			c := stagetest.Talk(`assistant use a Read use b Read`)
 			half := strings.Repeat("x", 2*tt.size)
-			c.Answers(stagetest.Result("a", half), stagetest.Result("b", half))
+			c.Play(`answers result a %q result b %q`, half, half)
 			c.Messages[c.Prompt("meanwhile")].Marks |= session.Queued
-			c.User(session.ClassMeta, stagetest.Say("a reminder"))
+			c.Play(`meta say "a reminder"`)
 			r := bench(t, c, 190000, goose(tt.change))
 			r.Fire(policy.Prepare, 1, policy.Context{})
 			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
@@ -103,9 +97,7 @@ func TestGooseCompactionInTurn(t *testing.T) {
 			}
 		})
 	}
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := bench(t, c, 1000, goose(nil))
 	r.Fire(policy.Manual, 1, policy.Context{})
 	if got := strings.Join(stagetest.Order(r), " "); got != "summary continue" || r.View.Edits()[0].Insert[1].Contents[0].Text != goOnAsked {
@@ -142,10 +134,9 @@ func TestGooseCompactionTooLong(t *testing.T) {
 		retries int
 		ok      bool
 	}{{1000, 0, true}, {60000, 1, true}, {80000, 3, true}, {150000, 4, true}, {250000, 4, false}} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", 4*tt.text))
+		c := stagetest.Talk(`prompt x*%d`, 4*tt.text)
 		for i := range 10 {
-			c.Call(fmt.Sprint(i), "Read", 4*15000)
+			c.Play(`call %v Read %d`, i, 4*15000)
 		}
 		c.Prompt("and now")
 		r := bench(t, c, 190000, goose(nil))
@@ -187,20 +178,18 @@ func TestGooseToolPairs(t *testing.T) {
 		{"one more, and the current turn's", 16, 5, 10},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i := range tt.earlier {
-				c.Call(fmt.Sprintf("a%d", i), "Read", 40)
+				c.Play(`call a%d Read 40`, i)
 			}
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("and now")
+			c.Play(`assistant say done; prompt "and now"`)
 			for i := range tt.current {
-				c.Call(fmt.Sprintf("b%d", i), "Read", 40)
+				c.Play(`call b%d Read 40`, i)
 			}
 			request := len(c.Requests)
-			c.Assistant(stagetest.Use("last", "Read"))
+			c.Play(`assistant use last Read`)
 			response := len(c.Messages) - 1
-			c.Answers(stagetest.Result("last", "x"))
+			c.Play(`answers result last x`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 5, Batch: 10, Prompt: 130, Tokens: 40}))
 			for m := range response {
 				r.View.Join(m)
@@ -222,15 +211,10 @@ func TestGooseToolPairs(t *testing.T) {
 
 // A response with several calls goes as a whole, its text stays.
 func TestGooseToolPairsText(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Think("hm"), stagetest.Say("let me see"), stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-	c.Answers(stagetest.Result("b", "x"))
-	c.Answers(stagetest.Result("a", "y"))
-	c.Call("c", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("and now")
-	c.Assistant(stagetest.Say("done too"))
+	c := stagetest.Talk(`
+prompt go; assistant think hm say "let me see" use a Read use b Read; answers result b x; answers result a y
+call c Read 40; assistant say done; prompt "and now"; assistant say "done too"
+`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
 	r.All()
 	if diff := cmp.Diff([]string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r)); diff != "" {

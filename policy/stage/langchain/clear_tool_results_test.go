@@ -2,7 +2,6 @@ package langchain
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,15 +167,9 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		t.Fatalf("%d tokens", size)
 	}
 	for over, want := range map[int]int{0: 0, 1: 1} { // the source's own figures
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Call("a", "Read", 40)
-		c.Call("b", "Read", 40)
-		c.Call("c", "Read", 40)
-		c.Call("d", "Read", 40)
+		c := stagetest.Talk(`prompt go; call a Read 40; call b Read 40; call c Read 40; call d Read 40`)
 		rest := langchainCount(langchainList(c, len(c.Messages)))
-		c.Prompt(strings.Repeat("x", 4*(100000-rest-3)-4+over))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt x*%d; assistant say done`, 4*(100000-rest-3)-4+over)
 		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All(); len(r.View.Edits()) != want {
 			t.Errorf("%d characters over 100,000 tokens: edits %v, want %d", over, r.Edits(), want)
 		}

@@ -2,7 +2,6 @@ package openclaw
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -35,16 +34,14 @@ func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration
 // longResults is a prompt, calls with results of so many characters, and answers until there are three assistant
 // messages behind the last result.
 func longResults(chars ...int) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i, n := range chars {
-		c.Call(fmt.Sprint(i), "Read", n)
+		c.Play(`call %v Read %d`, i, n)
 	}
 	for range 3 {
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("next")
+		c.Play(`assistant say done; prompt next`)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	return c
 }
 
@@ -165,15 +162,12 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 		{"characters of two units", stagetest.Result("a", "😀😀😀😀😀😀"), "😀😀\n...\n😀" + fmt.Sprintf(note, 12)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 4000))
-			c.Assistant(stagetest.Use("a", "Read"))
+			c := stagetest.Talk(`prompt x*4000; assistant use a Read`)
 			at := c.Answers(tt.p)
 			for range 3 {
-				c.Assistant(stagetest.Say("done"))
-				c.Prompt("next")
+				c.Play(`assistant say done; prompt next`)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := pause(t, c, ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars, p.SoftHeadChars, p.SoftTailChars = 8, 4, 3 }), time.Hour, 8000)
 			if diff := cmp.Diff(tt.want, r.Shown(at)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
@@ -181,12 +175,10 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 		})
 	}
 	// An image of a short result becomes words too.
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"))
+	c := stagetest.Talk(`prompt go; assistant use a Read`)
 	at := c.Answers(stagetest.Results("a", "above", stagetest.Image, "below"))
 	for range 4 {
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 	}
 	r := pause(t, c, ttlPruning(nil), time.Hour, 20000)
 	if got := r.Shown(at); got != "above\n[image removed during context pruning]\nbelow" {

@@ -35,14 +35,11 @@ func TestCheckpointDue(t *testing.T) {
 		{"179,999 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35989, map[string]bool{"2.0.3": true, "2.0.21": false}},
 	} {
 		for _, rules := range checkpointRules {
-			c := stagetest.NewConvo()
-			c.Prompt("go on")
+			c := stagetest.Talk(`prompt "go on"`)
 			if tt.result < 0 {
-				c.Assistant(stagetest.Say("done"))
-				c.Prompt("x")
+				c.Play(`assistant say done; prompt x`)
 			} else {
-				c.Assistant(stagetest.Use("a", "read"))
-				c.Answers(stagetest.Result("a", strings.Repeat("x", tt.result)))
+				c.Play(`assistant use a read; answers result a x*%d`, tt.result)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
 			for m := range c.Messages {
@@ -88,13 +85,9 @@ func TestCheckpointLimits(t *testing.T) {
 func TestCheckpointAnchor(t *testing.T) {
 	for _, failed := range []bool{false, true} {
 		for i, rules := range checkpointRules {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 400))
-			c.Assistant(stagetest.Say("one"))
-			c.Prompt(strings.Repeat("x", 400))
-			c.Assistant(stagetest.Say(strings.Repeat("x", 200)))
+			c := stagetest.Talk(`prompt x*400; assistant say one; prompt x*400; assistant say x*200`)
 			c.Messages[3].Model = "gpt-6-sol"
-			c.Prompt(strings.Repeat("x", 40))
+			c.Play(`prompt x*40`)
 			r := stagetest.NewRun(t, c)
 			for m := range c.Messages {
 				r.View.Join(m)
@@ -184,13 +177,9 @@ func TestCheckpointTail(t *testing.T) {
 
 // Cases 8 to 12 in a view: the message that takes its place, the call behind it, what fails.
 func TestCheckpointView(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("a", 400))
-	c.Assistant(stagetest.Think("hm"), stagetest.Say("b"), stagetest.Use("a", "read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("c", 1300)))
-	c.Prompt("d")
+	c := stagetest.Talk(`prompt a*400; assistant think hm say b use a read; answers result a c*1300; prompt d`)
 	c.Attach("system", stagetest.Say("the date is another"))
-	c.Assistant(stagetest.Say("e"))
+	c.Play(`assistant say e`)
 	texts := func(r *stagetest.Bench) (list []string) {
 		for id := range r.View.Items {
 			if s := r.View.Synthetic(id); s != nil {
@@ -262,10 +251,9 @@ func TestCheckpointTooLarge(t *testing.T) {
 		kind  policy.EditKind
 		input int
 	}{"2.0.3": {policy.KindFail, 0}, "2.0.21": {policy.KindSummarize, 180000 - 42}} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for range 30 {
-			c.Assistant(stagetest.Say(strings.Repeat("x", 36000)))
+			c.Play(`assistant say x*36000`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
 		r.MaxOutput = 64000

@@ -1,7 +1,6 @@
 package opencode
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,10 +111,7 @@ func TestOpencodeCompactionView(t *testing.T) {
 func TestOpencodeSummarisedOutput(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 1999: 500, 2000: 500, 2001: 499, 2004: 500, 8000: 500, 80000: 500} {
 		for count, prompt := range map[string]int{"1.18": 537, "1.18.3": 225} {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 8004))
-			c.Call("a", "Read", n)
-			c.Assistant(stagetest.Say(strings.Repeat("x", 8000)))
+			c := stagetest.Talk(`prompt x*8004; call a Read %d; assistant say x*8000`, n)
 			p := keeping(count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt

@@ -29,7 +29,7 @@ func prompts(turns ...[]int) (c *stagetest.Convo, at map[string]int) {
 			id := fmt.Sprintf("%d.%d", i+1, j+1)
 			at[id] = c.Call(id, "Bash", 4*n)
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 	}
 	return c, at
 }
@@ -80,15 +80,11 @@ func TestOpencodePrune(t *testing.T) {
 
 // Results of parallel calls are visited in the order of the calls, however they came, as OpenCode has them.
 func TestOpencodePruneOrder(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Bash"))
-	c.Answers(stagetest.Result("b", strings.Repeat("b", 4*50000)))
+	c := stagetest.Talk(`prompt go; assistant use a Bash use b Bash; answers result b b*%d`, 4*50000)
 	at := c.Answers(stagetest.Result("a", strings.Repeat("a", 4*39000)))
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	for range 2 {
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt go; assistant say done`)
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
 	var got []policy.ItemID
@@ -117,7 +113,7 @@ func TestOpencodePruneQueued(t *testing.T) {
 	c, at := prompts([]int{90000}, []int{1})
 	queued := c.Prompt("also")
 	c.Messages[queued].Marks |= session.Queued
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil)).All()
 	if r.Shown(at["1.1"]) == "" {
 		t.Error("the result before three user messages, one of them queued, is not protected: pruned, want kept (startsTurn counts queued prompts)")

@@ -163,9 +163,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 		{"1.18", 40004, 2001}, {"1.18", 36000, 2000},
 	} {
 		for n, fits := range map[int]bool{4*tt.want + 1: true, 4*tt.want + 2: false} {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 10000))
-			c.Prompt(strings.Repeat("x", n-55))
+			c := stagetest.Talk(`prompt x*10000; prompt x*%d`, n-55)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(tt.count, -1, -1)))
 			r.Window = tt.window
 			r.View.Join(0)
@@ -189,11 +187,9 @@ func TestOpencodeTailTurns(t *testing.T) {
 		{"1.1.36", -1, 0}, {"1.1.36", 2, 0},
 	} {
 		t.Run(fmt.Sprintf("%s, %d", tt.count, tt.turns), func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 9000)) // does not fit
+			c := stagetest.Talk(`prompt x*9000  # does not fit`)
 			for range 4 {
-				c.Prompt("and now")
-				c.Assistant(stagetest.Say("done"))
+				c.Play(`prompt "and now"; assistant say done`)
 			}
 			r := compacted(t, c, keeping(tt.count, tt.turns, 1000))
 			if diff := cmp.Diff(from(c, 9-2*tt.want), kept(r)); diff != "" {
@@ -206,11 +202,10 @@ func TestOpencodeTailTurns(t *testing.T) {
 // A tail begins at an assistant message or a prompt, so a budget that only a result and what follows fit keeps what
 // follows.
 func TestOpencodeTailNotAtResult(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"))
-	c.Answers(stagetest.Result("a", "ok")) // 2
-	c.Assistant(stagetest.Say("well"))     // 3
+	c := stagetest.Talk(`
+prompt go; assistant use a Read; answers result a ok  # 2
+assistant say well  # 3
+`)
 	for _, tt := range []struct {
 		stretch int // of the messages from this one on
 		less    int
@@ -248,32 +243,21 @@ func TestOpencodeTailWhole(t *testing.T) {
 func TestOpencodeTailOracle(t *testing.T) {
 	plain := stagetest.NewConvo()
 	for i := range 4 {
-		plain.Prompt(strings.Repeat("p", 1+30*i))
-		plain.Assistant(stagetest.Say(strings.Repeat("a", 50-10*i)))
+		plain.Play(`prompt p*%d; assistant say a*%d`, 1+30*i, 50-10*i)
 	}
-	tools := stagetest.NewConvo()
-	tools.Prompt("read \"both\"\n")
-	tools.Assistant(stagetest.Say("yes"), stagetest.Use("a", "Read"), stagetest.Use("b", "Grep"))
-	tools.Answers(stagetest.Result("a", strings.Repeat("\t\"x\"", 20)), stagetest.Result("b", ""))
-	tools.Call("c", "Read", 70)
-	tools.Assistant(stagetest.Say("done"))
-	tools.Prompt("once more 😀 é")
-	tools.Call("d", "Bash", 200)
-	tools.Call("e", "Bash", 20)
-	tools.Assistant(stagetest.Say("done"))
-	tools.Prompt("thanks")
-	odd := stagetest.NewConvo()
-	odd.Prompt("one")
+	tools := stagetest.Talk(`
+prompt "read \"both\"\n"; assistant say yes use a Read use b Grep; answers result a "\t\"x\""*20 result b ""
+call c Read 70; assistant say done; prompt "once more 😀 é"; call d Bash 200; call e Bash 20
+assistant say done; prompt thanks
+`)
+	odd := stagetest.Talk(`prompt one`)
 	signed := stagetest.Think("let me see\nwell")
 	signed.Signature = 40
 	odd.Assistant(signed, stagetest.Use("a", "Read"))
 	failed := stagetest.Result("a", "no such file")
 	failed.IsError = true
 	odd.Answers(failed)
-	odd.Assistant(stagetest.Say("hm"))
-	odd.Prompt("two")
-	odd.Prompt("three")
-	odd.Call("b", "Read", 10)
+	odd.Play(`assistant say hm; prompt two; prompt three; call b Read 10`)
 	for name, c := range map[string]*stagetest.Convo{"plain": plain, "tools": tools, "odd": odd, "uses": stagetest.Uses(3)} {
 		list, items := stored(c)
 		for _, v := range Versions() {
@@ -304,13 +288,14 @@ func TestOpencodeTailOracle(t *testing.T) {
 // out of what it summarises or keeps.
 func TestOpencodeTailView(t *testing.T) {
 	build := func() *stagetest.Convo {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", 4000))      // 0
-		c.Call("a", "Read", 400)                 // 1, 2
-		c.Prompt("and now")                      // 3
-		c.Assistant(stagetest.Say("done"))       // 4
-		c.Prompt("once more")                    // 5
-		c.Assistant(stagetest.Say("done again")) // 6
+		c := stagetest.Talk(`
+prompt x*4000  # 0
+call a Read 400  # 1, 2
+prompt "and now"  # 3
+assistant say done  # 4
+prompt "once more"  # 5
+assistant say "done again"  # 6
+`)
 		return c
 	}
 	v := V1_18_34()
@@ -396,11 +381,9 @@ func TestOpencodeTailUnsent(t *testing.T) {
 		{"the next turn fits without it", 9, 62, nil, 1},
 		{"not with it", 9, 62, map[int]int{3: 1}, 2},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", 9000)) // does not fit
+		c := stagetest.Talk(`prompt x*9000  # does not fit`)
 		for range 2 {
-			c.Prompt("and now")
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`prompt "and now"; assistant say done`)
 		}
 		for m, n := range tt.unsent {
 			c.Messages[m].Unsent = n

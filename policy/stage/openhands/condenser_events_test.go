@@ -55,14 +55,11 @@ func TestCondenserEventsSize(t *testing.T) {
 
 // The definition's example: calls and results are events.
 func TestCondenserEventsExample(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 58 {
-		c.Call(fmt.Sprint(i), "Read", 40)
+		c.Play(`call %v Read 40`, i)
 	}
-	c.Assistant(stagetest.Use("58", "Read"))
-	c.Prompt("never mind")
-	c.Assistant(stagetest.Say("well"))
+	c.Play(`assistant use 58 Read; prompt "never mind"; assistant say well`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
 	for m := range len(c.Messages) {
 		r.View.Join(m)
@@ -237,7 +234,7 @@ func TestCondenserEventsTokens(t *testing.T) {
 	for tokens, want := range map[int]bool{1021: false, 1020: false, 1019: true} {
 		c := stagetest.NewConvo()
 		for range 80 {
-			c.Prompt(strings.Repeat("x", 4))
+			c.Play(`prompt x*4`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.MaxTokens = &tokens })))
 		r.Overhead = 940
@@ -265,7 +262,7 @@ func TestCondenserEventsManual(t *testing.T) {
 	} {
 		c := stagetest.NewConvo()
 		for range tt.prompts {
-			c.Prompt(strings.Repeat("x", 20000))
+			c.Play(`prompt x*20000`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.Manual = tt.manual })))
 		for m := range c.Messages {
@@ -315,10 +312,9 @@ func turns(rounds ...int) *stagetest.Convo {
 		for j := range max(n, -n) {
 			id := fmt.Sprint(i, "-", j)
 			if n < 0 && j == 0 {
-				c.Assistant(stagetest.Think("hm"), stagetest.Use(id, "Read"))
-				c.Answers(stagetest.Result(id, strings.Repeat("x", 400)))
+				c.Play(`assistant think hm use %q Read; answers result %q x*400`, id, id)
 			} else {
-				c.Call(id, "Read", 400)
+				c.Play(`call %q Read 400`, id)
 			}
 		}
 	}

@@ -17,14 +17,11 @@ import (
 // 3), an answer (4), a prompt and an answer (5). The requests have the given totals, in tokens.
 func bench(t *testing.T, change func(*PiCompaction), totals ...int) *stagetest.Bench {
 	t.Helper()
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("p", 400))
+	c := stagetest.Talk(`prompt p*400`)
 	for _, id := range []string{"a", "b", "c"} {
-		c.Call(id, "Read", 4000)
+		c.Play(`call %q Read 4000`, id)
 	}
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("next")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt next; assistant say done`)
 	p := *definePiCompaction().Params.(*PiCompaction)
 	p.Reserve, p.KeepRecent, p.Summary = 1000, 1000, policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}
 	if change != nil {
@@ -88,17 +85,15 @@ func TestPiOrder(t *testing.T) {
 }
 
 func TestPiFiles(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i, call := range []struct{ tool, input string }{
 		{"Read", `{"file_path":"/b"}`}, {"read", `{"path":"/a"}`}, {"Read", `{"file_path":"/c"}`}, {"Edit", `{"file_path":"/c"}`},
 		{"Bash", `{"path":"/x"}`}, {"Write", `no object`}, {"MultiEdit", `{"file_path":"/d"}`},
 	} {
 		id := string(rune('a' + i))
-		c.Assistant(stagetest.Calling(id, call.tool, call.input))
-		c.Answers(stagetest.Result(id, "ok"))
+		c.Play(`assistant calling %q %q %q; answers result %q ok`, id, call.tool, call.input, id)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	p := *definePiCompaction().Params.(*PiCompaction)
 	p.KeepRecent = 1
 	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), &p))

@@ -14,11 +14,7 @@ import (
 
 // talk is a conversation whose next prompt is a result of so many characters.
 func talk(t *testing.T, result, summary int) *stagetest.Bench {
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("x", 40000))
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("go")
-	c.Call("a", "Read", result)
+	c := stagetest.Talk(`prompt x*40000; assistant say done; prompt go; call a Read %d`, result)
 	p := *defineQwenCompaction().Params.(*QwenCompaction)
 	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: summary}}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineQwenCompaction(), &p))
@@ -98,8 +94,7 @@ func TestQwenCompressionFailed(t *testing.T) {
 	p.Rules, p.Summary = "0.12", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 50000}}
 	c := stagetest.NewConvo()
 	for range 4 {
-		c.Prompt(strings.Repeat("x", 20000))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt x*20000; assistant say done`)
 	}
 	c.Prompt("go")
 	s := &qwenCompression{QwenCompression: p, breaker: summarize.Breaker{Most: 1}}

@@ -1,7 +1,6 @@
 package roo
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,12 +21,11 @@ func condensing(change func(*RooCondense)) *RooCondense {
 
 // talk is a prompt, rounds calls and what they answered, and a request about to be made.
 func talk(rounds int) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range rounds {
-		c.Call(fmt.Sprint(i), "Read", 4000)
+		c.Play(`call %v Read 4000`, i)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	return c
 }
 

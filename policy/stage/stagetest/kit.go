@@ -2,7 +2,9 @@ package stagetest
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +33,9 @@ func NewConvo() *Convo {
 		clock:        Midday,
 	}
 }
+
+// Talk returns a conversation that Play begins.
+func Talk(format string, args ...any) *Convo { return NewConvo().Play(format, args...) }
 
 // BlockText is a block and its text.
 type BlockText struct {
@@ -147,6 +152,74 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 func (c *Convo) Call(id, tool string, n int) (answer int) {
 	c.Assistant(Use(id, tool))
 	return c.Answers(Result(id, strings.Repeat("x", n)))
+}
+
+// playWord is a word of Play, how often it is repeated, and what ends it.
+var playWord = regexp.MustCompile(`(?:("(?:[^"\\]|\\.)*")|(\S+?))(?:\*(\d+))?(;\s*|\s*\n\s*|[ \t]+|$)`)
+
+// Play appends messages that are written in short, in the form of fmt.Sprintf, each to the end of its line or ";":
+// "prompt TEXT", "call ID TOOL LENGTH" for a round, or assistant, answers or meta and their parts: "say TEXT", "think TEXT",
+// "use ID TOOL", "calling ID TOOL INPUT", "result ID TEXT", "failing ID TEXT". A word may be quoted, and x*400 is x 400 times. A
+// comment begins with " # ".
+func (c *Convo) Play(format string, args ...any) *Convo {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	var said []string
+	for line := range strings.Lines(format) {
+		line, _, _ = strings.Cut(line, " # ")
+		for _, m := range playWord.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
+			w, n := m[2], 1
+			if m[1] != "" {
+				w, _ = strconv.Unquote(m[1])
+			}
+			if m[3] != "" {
+				n, _ = strconv.Atoi(m[3])
+			}
+			if said = append(said, strings.Repeat(w, n)); strings.TrimSpace(m[4]) != "" || m[4] == "" {
+				c.play(said)
+				said = nil
+			}
+		}
+	}
+	return c
+}
+
+func (c *Convo) play(said []string) {
+	var parts []BlockText
+	for p := said[1:]; len(p) > 1; {
+		n := 2
+		switch p[0] {
+		case "say":
+			parts = append(parts, Say(p[1]))
+		case "think":
+			parts = append(parts, Think(p[1]))
+		case "result":
+			parts, n = append(parts, Result(p[1], p[2])), 3
+		case "failing":
+			parts, n = append(parts, Failing(p[1], p[2])), 3
+		case "use":
+			parts, n = append(parts, Use(p[1], p[2])), 3
+		case "calling":
+			parts, n = append(parts, Calling(p[1], p[2], p[3])), 4
+		}
+		p = p[n:]
+	}
+	switch said[0] {
+	case "prompt":
+		c.Prompt(said[1])
+	case "call":
+		n, _ := strconv.Atoi(said[3])
+		c.Call(said[1], said[2], n)
+	case "assistant":
+		c.Assistant(parts...)
+	case "answers":
+		c.Answers(parts...)
+	case "meta":
+		c.User(session.ClassMeta, parts...)
+	default:
+		panic(said[0])
+	}
 }
 
 // RequestAfter is the number of the first request after message m.

@@ -69,7 +69,7 @@ func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
 		var parts []stagetest.BlockText
 		switch e.kind {
 		case "u":
-			c.Prompt(strings.Repeat("x", e.n))
+			c.Play(`prompt x*%d`, e.n)
 			continue
 		case "r":
 			for j, n := range e.results {

@@ -1,7 +1,6 @@
 package strands
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -114,8 +113,7 @@ func TestSlidingWindowLimits(t *testing.T) {
 	} {
 		c := stagetest.NewConvo()
 		for i := range tt.turns {
-			c.Prompt(fmt.Sprint(i))
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`prompt %v; assistant say done`, i)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(tt.messages, "request", "prompt")))
 		left := 0
@@ -129,15 +127,13 @@ func TestSlidingWindowLimits(t *testing.T) {
 
 // The definition's example: the fourth message is a tool result, the fifth the assistant's, the sixth a result again.
 func TestSlidingWindowExample(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 2 {
-		c.Call(fmt.Sprint(i), "Read", 40)
+		c.Play(`call %v Read 40`, i)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	for i := range 18 {
-		c.Prompt(fmt.Sprint(i))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt %v; assistant say done`, i)
 	}
 	c.Prompt("the last")
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), nil))
@@ -197,8 +193,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 func TestSlidingWindowFollows(t *testing.T) {
 	c := stagetest.NewConvo()
 	for i := range 6 {
-		c.Prompt(fmt.Sprint(i))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt %v; assistant say done`, i)
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(4, "request", "prompt")))
 	apply := func(e policy.Edit) {
@@ -226,12 +221,9 @@ func TestSlidingWindowFollows(t *testing.T) {
 // In Python the oldest results are cut first, and the window slides the next time.
 func TestSlidingWindowTruncate(t *testing.T) {
 	for chars, want := range map[int][2]int{400: {1, 1}, 401: {9, 1}} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for i, n := range []int{chars, 1000} {
-			c.Call(fmt.Sprint(i), "Read", n)
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("go on")
+			c.Play(`call %v Read %d; assistant say done; prompt "go on"`, i, n)
 		}
 		p := *defineSlidingWindow().Params.(*SlidingWindow)
 		p.Messages = 3
@@ -256,8 +248,7 @@ func TestSlidingWindowProactive(t *testing.T) {
 	for window, want := range map[int]int{1001: 6, 1000: 4} {
 		c := stagetest.NewConvo()
 		for range 3 {
-			c.Prompt(strings.Repeat("x", 400))
-			c.Assistant(stagetest.Say(strings.Repeat("x", 532)))
+			c.Play(`prompt x*400; assistant say x*532`)
 		}
 		p := *defineSlidingWindow().Params.(*SlidingWindow)
 		p.Proactive = 0.7

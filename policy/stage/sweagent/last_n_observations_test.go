@@ -40,22 +40,21 @@ func TestLastNObservationsOracle(t *testing.T) {
 	}
 	compared, masked := 0, 0
 	for number, tt := range list {
-		c := stagetest.NewConvo()
-		c.Prompt("the task")
+		c := stagetest.Talk(`prompt "the task"`)
 		var at []int
 		for i, r := range tt.Results {
 			id, tool := fmt.Sprint(i), "Bash"
 			if r.Tag != "" {
 				tool = r.Tag
 			}
-			c.Assistant(stagetest.Use(id, tool))
+			c.Play(`assistant use %q %q`, id, tool)
 			result := stagetest.Result(id, r.Text)
 			if r.Images > 0 {
 				result = stagetest.Results(id, append([]string{r.Text}, slices.Repeat([]string{stagetest.Image}, r.Images)...)...)
 			}
 			at = append(at, c.Answers(result))
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		p := masking(func(p *LastNObservations) {
 			p.N, p.Polling, p.KeepTools, p.RemoveTools = tt.N, tt.Polling, []string{"keep_output"}, []string{"remove_*"}
 		})
@@ -99,13 +98,9 @@ func TestLastNObservationsSteps(t *testing.T) {
 
 // A prompt typed later is no observation.
 func TestLastNObservationsPrompts(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	first := c.Call("a", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("more")
-	c.Call("b", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt more; call b Read 40; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N = 1 }))).All()
 	if diff := cmp.Diff([]string{fmt.Sprintf("clear@4 m%d", first)}, r.Edits()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

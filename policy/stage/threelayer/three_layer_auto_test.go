@@ -97,21 +97,18 @@ func TestThreeLayerLoop(t *testing.T) {
 		id := fmt.Sprintf("toolu_%02d", i)
 		switch {
 		case i%17 == 16:
-			c.Assistant(stagetest.Say("enough"), stagetest.Use(id, "compact"))
-			c.Answers(stagetest.Result(id, "Manual compression requested."))
+			c.Play(`assistant say enough use %q compact; answers result %q "Manual compression requested."`, id, id)
 		case i%5 == 4:
 			c.Assistant(stagetest.Say("two at once\n"), stagetest.Use(id, "Read"), stagetest.Use(id+"b", "Grep"))
 			c.Answers(stagetest.Result(id, strings.Repeat("\"é\"\n", 40+i)), stagetest.Result(id+"b", strings.Repeat("y", 99+i%3)))
 		default:
-			c.Assistant(stagetest.Use(id, "Read"))
-			c.Answers(stagetest.Result(id, strings.Repeat("x", 31*i)))
+			c.Play(`assistant use %q Read; answers result %q x*%d`, id, id, 31*i)
 		}
 		if i%9 == 8 {
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("go on 😀")
+			c.Play(`assistant say done; prompt "go on 😀"`)
 		}
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	sum := policy.NewContent(jsonl.KindText, "what was done\n\"quoted\"")
 	r := stagetest.NewRun(t, c,
 		stagetest.Start(t, defineThreeLayerMicro(), nil),
@@ -170,9 +167,7 @@ func TestThreeLayerLoop(t *testing.T) {
 func TestThreeLayerAutoThreshold(t *testing.T) {
 	// [{"role":"user","content":"…"}] is 30 characters longer than its text.
 	for n, want := range map[int]bool{199999: false, 200000: false, 200001: true} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", n-30))
-		c.Assistant(stagetest.Say("done"))
+		c := stagetest.Talk(`prompt x*%d; assistant say done`, n-30)
 		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
@@ -237,8 +232,7 @@ func TestThreeLayerAutoSource(t *testing.T) {
 		{101, 102, 25}, {102, 102, 26}, {103, 102, 26}, {106, 102, 26}, {102, 101, 25},
 		{200000, 0, 0},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", tt.n-30))
+		c := stagetest.Talk(`prompt x*%d`, tt.n-30)
 		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		if p.SourceChars != 80000 {
 			t.Fatalf("%d characters of source by default", p.SourceChars)
@@ -262,8 +256,7 @@ func TestThreeLayerAutoLimits(t *testing.T) {
 		{199999, -1, false}, {200000, -1, false}, {200001, -1, true}, {200004, -1, true},
 		{39, 10, false}, {40, 10, false}, {41, 10, true},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", tt.n-30))
+		c := stagetest.Talk(`prompt x*%d`, tt.n-30)
 		p := defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		if tt.threshold >= 0 {
 			p.Threshold = tt.threshold

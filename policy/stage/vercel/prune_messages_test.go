@@ -51,8 +51,7 @@ func TestPruneMessages(t *testing.T) {
 		}, []string{"m0.0", "m3.0", "m3.1", "m5.0", "m6.0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("look")
+			c := stagetest.Talk(`prompt look`)
 			tt.talk(c)
 			c.Assistant(say("the next response"))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, definePruneMessages(), &PruneMessages{Keep: tt.keep}))
