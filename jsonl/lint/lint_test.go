@@ -161,9 +161,7 @@ func TestRules(t *testing.T) {
 	for _, tt := range rules {
 		t.Run(tt.name, func(t *testing.T) {
 			r := look(t, tt.lines...)
-			if diff := cmp.Diff(strings.Fields(tt.want), append([]string{}, found(r)...)); diff != "" {
-				t.Errorf("-want +got\n%s\n%s", diff, strings.Join(tt.lines, "\n"))
-			}
+			same(t, strings.Fields(tt.want), append([]string{}, found(r)...), strings.Join(tt.lines, "\n"))
 		})
 		for _, w := range strings.Fields(tt.want) {
 			code, _, _ := strings.Cut(w, ":")
@@ -179,9 +177,7 @@ func TestRules(t *testing.T) {
 
 func TestManyBlocks(t *testing.T) {
 	list := strings.TrimSuffix(strings.Repeat(text+",", 16385), ",")
-	if diff := cmp.Diff([]string{"too-many-blocks:2"}, found(look(t, prompt(1, 0, ""), answer(2, 1, list)))); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	same(t, []string{"too-many-blocks:2"}, found(look(t, prompt(1, 0, ""), answer(2, 1, list))))
 }
 
 // A compressed file that is cut off, and results that were offloaded.
@@ -221,9 +217,7 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(strings.Fields(tt.want), append([]string{}, found(r)...)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", filepath.Base(tt.path), diff)
-		}
+		same(t, strings.Fields(tt.want), append([]string{}, found(r)...), filepath.Base(tt.path))
 	}
 	if _, err := lint.File(filepath.Join(dir, "nowhere.jsonl"), session.LoadOptions{}); err == nil {
 		t.Error("no error for a file that is not there")
@@ -241,9 +235,7 @@ func TestJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(one, many); diff != "" {
-		t.Errorf("-one +many\n%s", diff)
-	}
+	same(t, one, many, "-one +many")
 }
 
 // Whatever a file holds, looking through it ends, and its counts add up.
@@ -276,8 +268,14 @@ func TestConvertedBlocks(t *testing.T) {
 				got += f.Code + ":" + strconv.Itoa(f.Places[0].Line)
 			}
 		}
-		if got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		same(t, want, got)
+	}
+}
+
+// same fails a test whose result is not the one that is wanted; of says what it is of.
+func same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
 	}
 }

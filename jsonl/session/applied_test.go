@@ -37,9 +37,7 @@ func TestApplied(t *testing.T) {
 		for _, w := range f.Main.Warnings {
 			told = append(told, w.Message)
 		}
-		if got := f.Main.Messages[1].Applied; got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
-		}
+		same(t, tt.want, f.Main.Messages[1].Applied, tt.name)
 		if all := strings.Join(told, "; "); (all == "") != (tt.warned == "") || !strings.Contains(all, tt.warned) {
 			t.Errorf("%s: told %q, want %q", tt.name, all, tt.warned)
 		}

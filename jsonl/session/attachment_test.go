@@ -75,14 +75,10 @@ func TestAttachments(t *testing.T) {
 		if kind == "" {
 			continue // it is enough that it loads
 		}
-		if conv.Messages[1].Attachment != kind {
-			t.Errorf("%v: type %q", tt.payload, conv.Messages[1].Attachment)
-		}
+		same(t, kind, conv.Messages[1].Attachment, tt.payload)
 		sent := conv.Messages[1].Blocks[0].Text.UTF16
 		if kind == "hook_system_message" {
-			if sent != 0 {
-				t.Errorf("%v: %d units sent, want none", tt.payload, sent)
-			}
+			same(t, 0, sent, tt.payload)
 			continue
 		}
 		want := len([]rune(tt.text)) + strings.Count(tt.text, "🙂")
@@ -110,9 +106,7 @@ func TestReminderWeights(t *testing.T) {
 		for name, value := range tt.members {
 			meta = meta.with(name, value)
 		}
-		if got := load(t, meta).Messages[0].Blocks[0].Text.UTF16; got != len(tt.text)+tt.around {
-			t.Errorf("%s, %q, %v: %d units, want %d", tt.version, tt.text, tt.members, got, len(tt.text)+tt.around)
-		}
+		same(t, len(tt.text)+tt.around, load(t, meta).Messages[0].Blocks[0].Text.UTF16, tt.version, tt.text, tt.members)
 	}
 }
 
@@ -158,9 +152,7 @@ assistant a6 r1 m2 {"type":"novelty","x":1}
 			t.Errorf("message %d, block %d: %q, %v; want %q", tt.message, tt.block, got, err, tt.want)
 		}
 	}
-	if name := conv.ToolName("t1"); name != "Read" {
-		t.Errorf("tool %q", name)
-	}
+	same(t, "Read", conv.ToolName("t1"), "tool")
 	if m, b, ok := conv.ToolUse("t2"); m != 1 || b != 3 || !ok {
 		t.Errorf("t2 stands in message %d, block %d, %v", m, b, ok)
 	}
@@ -198,9 +190,7 @@ func TestRendered(t *testing.T) {
 	if got, want := m[1].Blocks[0].Sent, (session.Sent{Recorded: true, Beside: true}); got != want {
 		t.Errorf("sent %+v, want %+v", got, want)
 	}
-	if n := m[2].Blocks[0].Text.UTF16; n != 0 {
-		t.Errorf("%d characters of what is not sent", n)
-	}
+	same(t, 0, m[2].Blocks[0].Text.UTF16)
 }
 
 // TestRenderedInTurn: words that an attachment has only right behind what a person typed, or behind attachments of that.

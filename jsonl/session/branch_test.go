@@ -170,9 +170,7 @@ user u2 gone more; user v2 b1 more sessionId=s2; said a2 u2 m3
 	)
 	wantShape(t, conv, "u1 a1 u2 a2")
 	wantWarning(t, conv, 5, "gone", "line 3")
-	if conv.SessionID != "s1" {
-		t.Errorf("session %q", conv.SessionID)
-	}
+	same(t, "s1", conv.SessionID, "session")
 }
 
 // TestEarlier: a file that begins in the middle of a conversation.

@@ -3,8 +3,6 @@ package session_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -31,7 +29,5 @@ func TestCallsOfOneID(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"a1": "Read", "r1": "Read", "a3": "Grep", "r0": "Grep", "s2": "Bash", "s3": "Bash"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	same(t, map[string]string{"a1": "Read", "r1": "Read", "a3": "Grep", "r0": "Grep", "s2": "Bash", "s3": "Bash"}, got)
 }

@@ -182,9 +182,7 @@ func TestLateUsage(t *testing.T) {
 			want.Write5m, want.Write1h = 5, 0
 		}
 		conv := load(t, transcript(`user u1 - hello`), first, second)
-		if got := conv.Messages[1].Usage; got != want {
-			t.Errorf("%s: %+v, want %+v", lifetime, got, want)
-		}
+		same(t, want, conv.Messages[1].Usage, lifetime)
 	}
 }
 
@@ -202,9 +200,7 @@ func TestResponsesAlike(t *testing.T) {
 				t.Errorf("%q: response %d is from %v to %v", ends, i+1, m.Time, m.End)
 			}
 		}
-		if len(conv.Requests) != len(ends) {
-			t.Errorf("%d responses, want %d", len(conv.Requests), len(ends))
-		}
+		same(t, len(ends), len(conv.Requests))
 	}
 }
 
@@ -243,15 +239,11 @@ user u3 a1 <command-name>/exit</command-name>
 		written("e2", "a2", "x3", "API Error: 500").with("isApiErrorMessage", true),
 	)
 	wantShape(t, conv, "u1 u2 a1 u3 n1* u4 a2")
-	if len(conv.Requests) != 2 {
-		t.Errorf("%d requests, want 2", len(conv.Requests))
-	}
+	same(t, 2, len(conv.Requests))
 	if m := conv.Messages[4]; m.HasUsage {
 		t.Errorf("a synthetic message is a usage anchor: %+v", m.Usage)
 	}
-	if n := conv.Lines.SetAside[session.AsideAPIError]; n != 2 {
-		t.Errorf("%d API errors set aside, want 2", n)
-	}
+	same(t, 2, conv.Lines.SetAside[session.AsideAPIError])
 }
 
 // TestDeadEndAttachment: what was sent with a call counts, although the chain goes on elsewhere.
@@ -361,9 +353,7 @@ said a1 u1 m1 cwd=/home/u/one version=2.1.31
 		t.Errorf("versions %v", conv.Versions)
 	}
 	conv = load(t, line{"type": "custom-title", "customTitle": "Mine"}, line{"type": "ai-title", "aiTitle": "Its"}, transcript(`user u1 - hello`))
-	if conv.Title != "Mine" {
-		t.Errorf("title %q, want the one a person gave", conv.Title)
-	}
+	same(t, "Mine", conv.Title, "title")
 }
 
 // TestBeginsWithSummary holds that a summary with nothing before it is part of the raw history: no line has what it

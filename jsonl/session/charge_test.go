@@ -114,16 +114,12 @@ func TestCharges(t *testing.T) {
 			}
 			f := loadText(t, file(c.lines...), session.LoadOptions{})
 			balanced(t, f)
-			if got := charges(f.Main); got != c.want {
-				t.Errorf("charges:\n%s\nwant:\n%s", got, c.want)
-			}
+			same(t, c.want, charges(f.Main), "charges")
 			side := ""
 			for _, conv := range f.Sidechains {
 				side += charges(conv)
 			}
-			if side != c.side {
-				t.Errorf("of the sidechain:\n%s\nwant:\n%s", side, c.side)
-			}
+			same(t, c.side, side, "of the sidechain")
 		})
 	}
 }
@@ -181,9 +177,7 @@ func TestWritten(t *testing.T) {
 		{"a call", line{"type": "tool_use", "id": "t", "name": "Write", "input": line{"text": strings.Repeat("word ", 600)}}, 1063},
 	} {
 		conv := load(t, transcript(`user u1 - hello`), assistant("a1", "u1", "m1", c.block).used(10, 1))
-		if got := conv.Charges[0].Written; got != c.want {
-			t.Errorf("%s: %d, not %d", c.name, got, c.want)
-		}
+		same(t, c.want, conv.Charges[0].Written, c.name)
 	}
 }
 
@@ -221,9 +215,7 @@ func TestClientTotals(t *testing.T) {
 				}
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		same(t, c.want, got, c.name)
 	}
 }
 
@@ -241,7 +233,5 @@ func TestCompactionModel(t *testing.T) {
 			t.Errorf("the compaction is of %s", q.Model)
 		}
 	}
-	if n := len(conv.Charges); n != 3 {
-		t.Errorf("%d charges, want two responses and a compaction: %s", n, charges(conv))
-	}
+	same(t, 3, len(conv.Charges), charges(conv))
 }

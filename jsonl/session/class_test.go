@@ -46,9 +46,7 @@ func TestClasses(t *testing.T) {
 			t.Errorf("%v: %d messages", tt.line, len(conv.Messages))
 			continue
 		}
-		if got := conv.Messages[0].Class; got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.line["message"], got, tt.want)
-		}
+		same(t, tt.want, conv.Messages[0].Class, tt.line["message"])
 	}
 }
 
@@ -138,9 +136,7 @@ func TestWhoWrote(t *testing.T) {
 		}
 		blocks := l.with("message", line{"role": "user", "content": []any{text(tt.text)}})
 		for _, l := range []line{l, blocks} {
-			if got := load(t, l, transcript(`said a1 u1 m1`)).Messages[0].Class; got != tt.want {
-				t.Errorf("%q of %v is a %s, want a %s", tt.text, tt.origin, got, tt.want)
-			}
+			same(t, tt.want, load(t, l, transcript(`said a1 u1 m1`)).Messages[0].Class, tt.text, tt.origin)
 		}
 	}
 }

@@ -96,9 +96,7 @@ func TestCollapseSpans(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("spans %v, want %v", got, tt.want)
 			}
-			if n := conv.Lines.SetAside[session.AsideRecord]; n != tt.aside {
-				t.Errorf("%d lines set aside, want %d: %+v", n, tt.aside, conv.Lines)
-			}
+			same(t, tt.aside, conv.Lines.SetAside[session.AsideRecord], conv.Lines)
 			if tt.warning == "" {
 				wantNoWarning(t, conv)
 			} else {
@@ -185,7 +183,5 @@ commit c1 s1 v1 w1 agentId=x; commit c2 s2 u1 a1; commit c3 s3 u1 a1 agentId=nob
 	if c := f.Sidechains[0].Collapses; len(c) != 1 || c[0].ID != "c1" {
 		t.Errorf("agent: %+v", c)
 	}
-	if n := f.Main.Lines.SetAside[session.AsideRecord]; n != 1 {
-		t.Errorf("lines %+v", f.Main.Lines)
-	}
+	same(t, 1, f.Main.Lines.SetAside[session.AsideRecord], f.Main.Lines)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -238,9 +240,7 @@ func shape(conv *session.Conversation) string {
 
 func wantShape(t *testing.T, conv *session.Conversation, want string) {
 	t.Helper()
-	if got := shape(conv); got != want {
-		t.Errorf("messages\n got %s\nwant %s", got, want)
-	}
+	same(t, want, shape(conv), "messages\n got")
 }
 
 // wantWarning wants a warning of the line with all of the words in it.
@@ -265,5 +265,13 @@ func wantNoWarning(t *testing.T, conv *session.Conversation) {
 	t.Helper()
 	if len(conv.Warnings) > 0 {
 		t.Errorf("warnings: %v", conv.Warnings)
+	}
+}
+
+// same fails a test whose result is not the one that is wanted; of says what it is of.
+func same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
 	}
 }

@@ -294,9 +294,7 @@ func TestBehindKeptTail(t *testing.T) {
 		last = uuid
 	}
 	conv = load(t, append(lines, keeping("b1", "a1", "b1", "u1", "a1"), summary("s1", "b1"), user("u3", "s1", "go"), said("a3", "u3", "m3"))...)
-	if n := len(conv.Messages); n != 11_007 {
-		t.Errorf("%d messages on the branch", n)
-	}
+	same(t, 11_007, len(conv.Messages))
 }
 
 // TestKeptTail: what a compaction keeps is part of the live branch, whatever what follows hangs on.

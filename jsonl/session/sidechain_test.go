@@ -27,12 +27,8 @@ result r1 a1 t1; result r2 a2 t2; said a3 r2 m2
 	}
 	wantShape(t, f.Sidechains[0], "v1 b1 v2 b2")
 	wantShape(t, f.Sidechains[1], "w1 c1")
-	if a := f.Sidechains[0].Agent; a != "v1" {
-		t.Errorf("agent %q", a)
-	}
-	if len(f.Conversations()) != 3 {
-		t.Errorf("%d conversations", len(f.Conversations()))
-	}
+	same(t, "v1", f.Sidechains[0].Agent, "agent")
+	same(t, 3, len(f.Conversations()))
 }
 
 // TestSideResults: a result is of the call in its own conversation, also where another has a call with its id.

@@ -3,8 +3,6 @@ package anthropic
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -55,9 +53,7 @@ func TestClearThinking(t *testing.T) {
 				}
 			}
 			r.All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				if e.New != nil || e.After >= e.Before {
 					t.Errorf("%d tokens became %d, %v stands in", e.Before, e.After, e.New)
@@ -77,9 +73,7 @@ assistant think b say done; meta say "a reminder"; assistant think c say done; p
 assistant think d say done; prompt last; assistant say done
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one})).All()
-	if diff := cmp.Diff([]string{"server_clear@5 m1", "server_clear@5 m4", "server_clear@5 m6"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"server_clear@5 m1", "server_clear@5 m4", "server_clear@5 m6"}, r.Edits())
 }
 
 // What a compaction takes out of view does not count, and what it keeps may come back.
@@ -99,9 +93,7 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 	r.All()
 	n := len(r.View.Edits())
 	r.Fire(policy.Project, 6, policy.Context{})
-	if diff := cmp.Diff([]string{"server_keep@7 m5"}, r.Edits()[n:]); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"server_keep@7 m5"}, r.Edits()[n:])
 }
 
 func TestDefaultThinking(t *testing.T) {
@@ -114,8 +106,6 @@ func TestDefaultThinking(t *testing.T) {
 		"claude-fable-5": allTurns, "claude-mythos-5-1": allTurns, "": allTurns, "gpt-5": allTurns,
 		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": 1, "anthropic/claude-opus-4.5": allTurns, "claude-sonnet-4-5[1m]": 1,
 	} {
-		if got := defaultThinking(model); got != want {
-			t.Errorf("%s: %d, want %d", model, got, want)
-		}
+		stagetest.Same(t, want, defaultThinking(model), model)
 	}
 }

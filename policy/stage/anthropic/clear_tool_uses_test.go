@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -50,17 +48,13 @@ func TestClearToolUsesTrigger(t *testing.T) {
 			for _, res := range r.View.Results() {
 				if c, ok := r.View.PayloadReplacement(res.Target); ok {
 					cleared++
-					if c.Text != "[Old tool result content cleared]" {
-						t.Errorf("%s: %q", res.ID, c.Text)
-					}
+					stagetest.Same(t, "[Old tool result content cleared]", c.Text, res.ID)
 				}
 				if r.View.Replacement(res.Target) != nil {
 					t.Errorf("%s changed in the model view", res.ID)
 				}
 			}
-			if cleared != tt.want {
-				t.Errorf("%d cleared, want %d", cleared, tt.want)
-			}
+			stagetest.Same(t, tt.want, cleared)
 			if want := r.View.Tokens() - tt.want*92; r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -82,9 +76,7 @@ func TestClearToolUsesMoves(t *testing.T) {
 		"server_clear@6 m2", "server_clear@6 m4", "server_clear@6 m6",
 		"server_clear@7 m8", "server_clear@8 m10",
 	}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
 }
 
 // The server has no memory: where the client's history falls under the trigger, everything comes back.
@@ -105,12 +97,8 @@ func TestClearToolUsesStateless(t *testing.T) {
 	r.All()
 	edits := r.Edits()
 	want := []string{"server_keep@7 m2", "server_keep@7 m4", "server_keep@7 m6", "server_keep@7 m8"}
-	if diff := cmp.Diff(want, edits[len(edits)-4:]); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if r.View.PayloadTokens() != r.View.Tokens() {
-		t.Errorf("payload %d, view %d", r.View.PayloadTokens(), r.View.Tokens())
-	}
+	stagetest.Same(t, want, edits[len(edits)-4:])
+	stagetest.Same(t, r.View.Tokens(), r.View.PayloadTokens(), "payload")
 }
 
 func TestClearToolUsesTools(t *testing.T) {
@@ -137,9 +125,7 @@ call d Memory 400; assistant say done
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(tt.change))).All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
@@ -160,9 +146,7 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	r.All()
 	edits := r.Edits()
 	at := slices.Index(edits, "remove@0")
-	if diff := cmp.Diff([]string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:]); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:])
 	for m, want := range map[policy.ItemID]bool{1: false, 3: true, 5: false, 7: false} {
 		if _, ok := r.View.PayloadReplacement(policy.Target{Item: m}); ok != want {
 			t.Errorf("the input of message %d: cleared %t, want %t", m, ok, want)
@@ -223,9 +207,7 @@ assistant say done
 				cleared++
 			}
 		}
-		if cleared != tt.want {
-			t.Errorf("overhead %d: %d cleared, want %d", tt.overhead, cleared, tt.want)
-		}
+		stagetest.Same(t, tt.want, cleared, tt.overhead)
 	}
 	// Over the trigger for good: the set moves on and never comes back.
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep, p.Trigger.Value = 0, 1100 }))).All()
@@ -293,12 +275,8 @@ func TestToolInputs(t *testing.T) {
 			t.Errorf("%v: %v", tt.plain, err)
 			continue
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%v: -want +got\n%s", tt.plain, diff)
-		}
-		if diff := cmp.Diff(tt.back, got.EncodeParam()); diff != "" {
-			t.Errorf("%v back: -want +got\n%s", tt.plain, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.plain)
+		stagetest.Same(t, tt.back, got.EncodeParam(), tt.plain)
 	}
 	for _, wrong := range []any{nil, 1, "", []any{1}, []any{""}, map[string]any{}} {
 		if err := new(ToolInputs).DecodeParam(wrong); err == nil {

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -43,20 +41,14 @@ call a Read %d; assistant say done
 			var at []int
 			r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
 			r.All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			if len(tt.want) == 0 {
-				if at[1] != tt.prompt {
-					t.Errorf("a prompt of %d, want %d", at[1], tt.prompt)
-				}
+				stagetest.Same(t, tt.prompt, at[1], "a prompt of")
 				return
 			}
 			e := r.View.Edits()[0]
 			want := &policy.Call{Kind: "compaction", Prompt: 110, Input: tt.prompt + 110, Prefix: "session"}
-			if diff := cmp.Diff(want, e.Call); diff != "" {
-				t.Errorf("call: -want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, e.Call, "call")
 			if e.Detail["pre_tokens"] != tt.prompt || at[1] != 10000+3500 {
 				t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
 			}
@@ -117,9 +109,7 @@ func TestCompactAPIOnce(t *testing.T) {
 	r.View.Join(0)
 	r.Fire(policy.Project, 0, policy.Context{})
 	r.Fire(policy.Project, 0, policy.Context{})
-	if diff := cmp.Diff([]string{"summarize@1"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"summarize@1"}, r.Edits())
 	if reason := r.View.Edits()[0].Reason; !strings.Contains(reason, "paused after the summary") {
 		t.Errorf("reason %q", reason)
 	}
@@ -137,9 +127,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 	r.Record = stagetest.Recording{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
 	r.Manual = map[int]bool{2: true}
 	r.All()
-	if diff := cmp.Diff([]string{"summarize@3"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"summarize@3"}, r.Edits())
 	e := r.View.Edits()[0]
 	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
 		t.Errorf("%+v", e)
@@ -164,8 +152,6 @@ func TestCompactAPIAfterClearing(t *testing.T) {
 			stagetest.Start(t, defineCompactAPI(), api))
 		r.Overhead = over.overhead - 100
 		r.All()
-		if got := r.View.Epoch() > 0; got != over.want {
-			t.Errorf("overhead %d: compacted %t, want %t (payloads %v)", r.Overhead, got, over.want, r.Payload)
-		}
+		stagetest.Same(t, over.want, r.View.Epoch() > 0, r.Overhead, r.Payload)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -81,9 +79,7 @@ func TestAutocompactManual(t *testing.T) {
 	}{{"replay", []string{"summarize@3"}}, {"ignore", nil}} {
 		r := stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Manual, p.Enabled = tt.manual, false })))
 		r.Manual = map[int]bool{2: true}
-		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.manual, diff)
-		}
+		stagetest.Same(t, tt.want, r.All().Edits(), tt.manual)
 	}
 	// There is nothing to compact before the first message.
 	r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineAutocompact(), auto(nil)))
@@ -130,9 +126,7 @@ assistant say done
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 3, policy.Context{Asked: &policy.ManualCompaction{Recorded: 0}})
-		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-			t.Errorf("keep %d: -want +got\n%s", tt.keep, diff)
-		}
+		stagetest.Same(t, tt.want, stagetest.Order(r), tt.keep)
 	}
 }
 
@@ -154,9 +148,7 @@ func TestAutocompactRecorded(t *testing.T) {
 			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p)), 155000, 0)
 			r.Record = stagetest.Recording{Content: tt.summary, Tail: []policy.Synthetic{file}}
 			r.All()
-			if r.View.Len() != tt.want {
-				t.Errorf("%d items, want %d", r.View.Len(), tt.want)
-			}
+			stagetest.Same(t, tt.want, r.View.Len())
 			if reason := r.View.Edits()[0].Reason; strings.Contains(reason, "line 7") != (tt.summary != nil) {
 				t.Errorf("reason %q", reason)
 			}
@@ -170,9 +162,7 @@ func TestAutocompactItself(t *testing.T) {
 		c := stagetest.Uses(3)
 		c.Agent = agent
 		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil))), 155000, 0).All()
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("agent %q: compacted %t, want %t", agent, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, agent)
 	}
 }
 
@@ -199,9 +189,7 @@ func TestAutocompactTooLong(t *testing.T) {
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 9, policy.Context{})
 			call := r.View.Edits()[0].Call
-			if call.Retries != tt.want {
-				t.Errorf("%d retries, want %d", call.Retries, tt.want)
-			}
+			stagetest.Same(t, tt.want, call.Retries)
 			if tt.want > 0 && call.Input > limits(r).Effective {
 				t.Errorf("%d tokens are sent, %d fit", call.Input, limits(r).Effective)
 			}

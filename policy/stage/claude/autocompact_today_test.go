@@ -75,9 +75,7 @@ func TestAutocompactThrashes(t *testing.T) {
 	} {
 		r := stagetest.NewRun(t, stagetest.Uses(8), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.MaxRefills = tt.most })))
 		r.Used = func(k int) (int, int) { return map[bool]int{true: 180000}[k%tt.every == 0], 0 }
-		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-			t.Errorf("%d, every %d: -want +got\n%s", tt.most, tt.every, diff)
-		}
+		stagetest.Same(t, tt.want, r.All().Edits(), tt.most, tt.every)
 	}
 }
 
@@ -93,9 +91,7 @@ func TestAutocompactAhead(t *testing.T) {
 	if edits[0].Call == nil || edits[0].Call.Kind != "compaction" || edits[1].Call != nil {
 		t.Errorf("calls %v and %v", edits[0].Call, edits[1].Call)
 	}
-	if diff := cmp.Diff([]policy.ItemID{5, 6, 7, 8}, edits[1].Keep); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []policy.ItemID{5, 6, 7, 8}, edits[1].Keep)
 }
 
 // While the user is away, from a number of tokens on.
@@ -114,8 +110,6 @@ func TestAutocompactIdle(t *testing.T) {
 		last := c.Messages[c.Requests[2].Message].Time
 		r.At = map[int]time.Time{3: last.Add(tt.away), 4: last}
 		r.Used = func(int) (int, int) { return tt.used, 0 }
-		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-			t.Errorf("%s, %d: -want +got\n%s", tt.away, tt.used, diff)
-		}
+		stagetest.Same(t, tt.want, r.All().Edits(), tt.away, tt.used)
 	}
 }

@@ -69,15 +69,11 @@ func TestContextCollapseExample(t *testing.T) {
 		c.Collapses = []session.Collapse{{ID: "c1", Line: 91, From: 2, To: 7, Content: content, Before: 8, Request: 5}}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), nil))
 		edits := prepare(t, r, 0)
-		if diff := cmp.Diff([]string{"stage m2-m7", "commit m2-m7"}, acts(edits)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
 		if edits[0].Reason != "recorded, line 90: a span staged, risk 0.12" || edits[1].Reason != "recorded, line 91" {
 			t.Errorf("reasons %q and %q", edits[0].Reason, edits[1].Reason)
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r))
 		s1 := r.View.IDs()[2]
 		if got := r.View.Replacement(policy.Target{Item: s1}).Text; got != content || r.View.Role(s1) != session.User {
 			t.Errorf("the %s's placeholder is %q", r.View.Role(s1), got)
@@ -93,12 +89,8 @@ func TestContextCollapseExample(t *testing.T) {
 			c.Texts[policy.Target{Item: policy.ItemID(m + 2)}] = "done"
 		}
 		edits := prepare(t, r, 100)
-		if diff := cmp.Diff([]string{"stage m2-m7", "commit m2-m7"}, acts(edits)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
+		stagetest.Same(t, want, stagetest.Order(r))
 		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
 		if !strings.HasPrefix(text, `<collapsed id="`) || !strings.HasSuffix(text, "</collapsed>") || !strings.Contains(text, "6. All user messages:") {
 			t.Errorf("the placeholder is %q", text)
@@ -147,9 +139,7 @@ func TestContextCollapseFigures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(tt.change)))
-			if diff := cmp.Diff(tt.want, acts(prepare(t, r, tt.used))); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, acts(prepare(t, r, tt.used)))
 		})
 	}
 }
@@ -180,9 +170,7 @@ func TestContextCollapseDropped(t *testing.T) {
 		{"all of a turn", []policy.ItemID{0, 1}, []string{"stage m2-m3", "commit m2-m3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, acts(prepare(t, dropped(tt.items...), 1000))); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, acts(prepare(t, dropped(tt.items...), 1000)))
 		})
 	}
 }
@@ -205,9 +193,7 @@ func TestContextCollapseAuto(t *testing.T) {
 		p := &ContextCollapse{StageAt: tt.stage, CommitAt: tt.commit, Target: tt.target}
 		var got [3]int
 		got[0], got[1], got[2] = p.Thresholds(limits)
-		if got != tt.want {
-			t.Errorf("%+v: %v", tt, got)
-		}
+		stagetest.Same(t, tt.want, got, tt)
 	}
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
 	p := &ContextCollapse{}
@@ -224,13 +210,9 @@ func TestContextCollapseOneARequest(t *testing.T) {
 	for _, used := range []int{500, 500, 500, 500} {
 		got = append(got, acts(prepare(t, r, used))...)
 	}
-	if diff := cmp.Diff([]string{"stage m0-m1", "stage m2-m3", "stage m4-m5"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"stage m0-m1", "stage m2-m3", "stage m4-m5"}, got)
 	edits := prepare(t, r, 1000)
-	if diff := cmp.Diff([]string{"commit m0-m1", "commit m2-m3", "commit m4-m5"}, acts(edits)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"commit m0-m1", "commit m2-m3", "commit m4-m5"}, acts(edits))
 	for _, e := range edits {
 		if e.Call != nil {
 			t.Error("a commit asks for a summary that was asked for before")
@@ -277,9 +259,7 @@ prompt wait; answers result c late; assistant say x*400; prompt more; assistant 
 				r.View.Join(m)
 			}
 			r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
-			if diff := cmp.Diff(tt.want, acts(r.View.Edits())); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, acts(r.View.Edits()))
 		})
 	}
 }
@@ -295,9 +275,7 @@ func TestContextCollapseCall(t *testing.T) {
 	} {
 		r := stagetest.NewRun(t, turns(2), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Prefix, p.CommitAt = tt.prefix, 1000 })))
 		e := prepare(t, r, 500)[0]
-		if diff := cmp.Diff(&tt.want, e.Call); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.prefix, diff)
-		}
+		stagetest.Same(t, &tt.want, e.Call, tt.prefix)
 		if want := (map[string]int{"span_tokens": 100, "span_turns": 1, "risk_percent": 0}); !cmp.Equal(e.Detail, want) {
 			t.Errorf("detail %v", e.Detail)
 		}
@@ -346,12 +324,8 @@ assistant say "internal/stock/ledger.go it is"; prompt thanks
 			got = append(got, fmt.Sprintf("m%d-m%d", e.Items[0], e.Items[len(e.Items)-1]))
 			risks = append(risks, e.Detail["risk_percent"])
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.selector, diff)
-		}
-		if diff := cmp.Diff(tt.risks, risks); diff != "" {
-			t.Errorf("%s: risks: -want +got\n%s", tt.selector, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.selector)
+		stagetest.Same(t, tt.risks, risks, tt.selector)
 		if tt.selector == "age" && r.Texts.Fetched > 0 {
 			t.Errorf("%d texts were read", r.Texts.Fetched)
 		}
@@ -378,9 +352,7 @@ func TestContextCollapseFolds(t *testing.T) {
 	if diff := cmp.Diff([]string{collapsedLabel, collapsedLabel, collapsedLabel, collapsedLabel, "m8"}, stagetest.Order(r)); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000))); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000)))
 	if edits := prepare(t, r, 1000); len(edits) > 0 || len(stagetest.Order(r)) != 2 {
 		t.Errorf("one placeholder was folded: %v", acts(edits))
 	}
@@ -432,9 +404,7 @@ func TestContextCollapseIDs(t *testing.T) {
 		return list
 	}
 	first, again := ids(), ids()
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("-first +again\n%s", diff)
-	}
+	stagetest.Same(t, first, again, "-first +again")
 	if first[0] == first[1] || first[1] == first[2] || len(first[0]) != len(`<collapsed id="0123456789abcdef"`) {
 		t.Errorf("ids %v", first)
 	}

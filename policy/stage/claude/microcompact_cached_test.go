@@ -67,19 +67,13 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(tt.trigger, tt.keep))).All()
 			var got []string
 			for _, e := range r.View.Edits() {
-				if e.Kind != policy.KindCacheEdit {
-					t.Errorf("an edit of kind %s", e.Kind)
-				}
-				if e.Carrier != policy.ItemID(2*(e.Request-1)) {
-					t.Errorf("request %d: carried by message %d, want the last", e.Request, e.Carrier)
-				}
+				stagetest.Same(t, policy.KindCacheEdit, e.Kind, "an edit of kind")
+				stagetest.Same(t, policy.ItemID(2*(e.Request-1)), e.Carrier, e.Request)
 				if e.Request == tt.results+1 {
 					got = append(got, fmt.Sprintf("m%d", e.Target.Item))
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 			if want := r.View.Tokens() - 100*len(r.View.Edits()); r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -150,9 +144,7 @@ func TestMicrocompactCachedLive(t *testing.T) {
 				}
 			}
 			r.All()
-			if diff := cmp.Diff(tt.want, pins(r.View)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, pins(r.View))
 		})
 	}
 }
@@ -171,9 +163,7 @@ assistant use B Read; answers result B "result B"; assistant use C Read; answers
 			r.View.Join(m)
 		}
 		r.Fire(policy.Project, k, policy.Context{})
-		if diff := cmp.Diff(want, pins(r.View)); diff != "" {
-			t.Errorf("with %d messages: -want +got\n%s", to+1, diff)
-		}
+		stagetest.Same(t, want, pins(r.View), to+1)
 	}
 	step(3, 1, "m2>m3")
 	step(6, 2, "m2>m3")
@@ -188,14 +178,10 @@ prompt go; assistant use a Read use b Read use c Read use d Read; answers result
 answers result b b result a a; assistant say done
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	if diff := cmp.Diff([]string(nil), r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string(nil), r.Edits())
 	c.Play(`prompt more; call e Read 40; assistant say done`)
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	if diff := cmp.Diff([]string{"cache_edit@3 m3.1", "cache_edit@3 m3", "cache_edit@3 m2.1"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"cache_edit@3 m3.1", "cache_edit@3 m3", "cache_edit@3 m2.1"}, r.Edits())
 }
 
 // Six results, then eight parallel ones: the six may be deleted, and of the eight none before they were sent.
@@ -212,9 +198,7 @@ func TestMicrocompactCachedUnsent(t *testing.T) {
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(12, 5))).All()
 	want := []string{"cache_edit@8 m2", "cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@8 m10", "cache_edit@8 m12"}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
 }
 
 // The time-based path comes first: where it clears, the cached path is not tried, what was deleted is sent again, and
@@ -237,12 +221,8 @@ func TestMicrocompactCachedAfterTime(t *testing.T) {
 		// m4, m6, m8 and m10 are live at request 7, but that one is the time-based path's
 		"cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@10 m10", "cache_edit@10 m14",
 	}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff([]int{0, 0, 0, 0, -200, -200, 0, -300, -300, -500}, payload); diff != "" {
-		t.Errorf("what is deleted: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
+	stagetest.Same(t, []int{0, 0, 0, 0, -200, -200, 0, -300, -300, -500}, payload, "what is deleted")
 }
 
 // A pause without anything to clear leaves the cached path alone.
@@ -252,9 +232,7 @@ func TestMicrocompactCachedTimeDidNothing(t *testing.T) {
 	c.Play(`prompt "and now"; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil), stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))
 	r.At = map[int]time.Time{4: at.Add(2 * time.Hour)}
-	if diff := cmp.Diff([]string{"cache_edit@4 m2", "cache_edit@4 m4"}, r.All().Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4"}, r.All().Edits())
 }
 
 // After a compaction the state starts again: what it kept is sent whole.
@@ -276,12 +254,8 @@ func TestMicrocompactCachedAfterCompaction(t *testing.T) {
 		"server_keep@6 m2", "server_keep@6 m4", "server_keep@6 m6",
 		"cache_edit@6 m2", "cache_edit@6 m4", "cache_edit@6 m6", "cache_edit@6 m8",
 	}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"m2>m10", "m4>m10", "m6>m10", "m8>m10"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
+	stagetest.Same(t, []string{"m2>m10", "m4>m10", "m6>m10", "m8>m10"}, pins(r.View))
 }
 
 // Where the message that carries an edit leaves the view, the last one takes the edit on; where the deleted result
@@ -303,12 +277,8 @@ func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 		}
 	}
 	r.All()
-	if diff := cmp.Diff([]string{"m2>m8"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"cache_edit@4 m2", "cache_edit@4 m4", "remove@0", "cache_edit@5 m2"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m2>m8"}, pins(r.View))
+	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4", "remove@0", "cache_edit@5 m2"}, r.Edits())
 }
 
 // What the client keeps to itself carries nothing.
@@ -318,9 +288,7 @@ func TestMicrocompactCachedCarrier(t *testing.T) {
 	c.Attach("file", stagetest.Block(jsonl.KindAttachment, "attachment", ""))
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 2))).All()
-	if diff := cmp.Diff([]string{"m2>m7"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m2>m7"}, pins(r.View))
 }
 
 // Two stages in the payload: the server's own clearing and lifting leaves the client's deletions alone, and neither
@@ -343,14 +311,10 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	}
 	r.All()
 	// Over 3 uses all but 2 are cleared, 92 tokens each; the deletion of the first takes the other 8 off.
-	if diff := cmp.Diff([]int{0, 0, 0, 0, 184, 276, 376, 100}, off); diff != "" {
-		t.Errorf("taken off the payload: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, []int{0, 0, 0, 0, 184, 276, 376, 100}, off, "taken off the payload")
 	edits := r.View.Edits()
 	if last := edits[len(edits)-1]; last.Kind != policy.KindServerKeep || last.Target.Item != 2 {
 		t.Errorf("the last edit is %s of message %d", last.Kind, last.Target.Item)
 	}
-	if diff := cmp.Diff([]string{"m2>m12"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m2>m12"}, pins(r.View))
 }

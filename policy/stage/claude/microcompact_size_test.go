@@ -81,13 +81,9 @@ func TestMicrocompactSize(t *testing.T) {
 				}
 				got = append(got, i)
 				stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
-				if r.Shown(at) != stub {
-					t.Errorf("stub %q", r.Shown(at))
-				}
+				stagetest.Same(t, stub, r.Shown(at), "stub")
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 			if len(got) > 0 && !p.Manual { // that fires before the last request
 				sum, saved := 0, 0
 				for i, n := range tt.tokens {
@@ -97,9 +93,7 @@ func TestMicrocompactSize(t *testing.T) {
 					}
 				}
 				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
-				if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
-					t.Errorf("detail: -want +got\n%s", diff)
-				}
+				stagetest.Same(t, want, r.View.Edits()[0].Detail, "detail")
 			}
 		})
 	}
@@ -146,23 +140,17 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	p := bySize(func(p *MicrocompactSize) { p.Persist = false })
 	r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 135000, 0).All()
 	for _, m := range []int{big, array, same} {
-		if r.Shown(m) != ClearedText {
-			t.Errorf("message %d: %q", m, r.Shown(m))
-		}
+		stagetest.Same(t, ClearedText, r.Shown(m), m)
 	}
 	for _, m := range []int{empty, clear, stub, none, free} {
-		if r.Shown(m) != "" {
-			t.Errorf("message %d was touched: %q", m, r.Shown(m))
-		}
+		stagetest.Same(t, "", r.Shown(m), m)
 	}
 	if r.View.Has(policy.ItemID(memory)) || !r.View.Has(policy.ItemID(other)) {
 		t.Error("a memory attachment goes, and no other")
 	}
 	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not among the last three.
 	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
-	if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.View.Edits()[0].Detail)
 }
 
 // naive is the analysis' listing over whole messages, from the beginning at every request, with the sets it keeps:
@@ -414,9 +402,7 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d: m%d of %d", e.Request, e.Target.Item, e.Detail["pre_tokens"]))
 	}
 	want := []string{"5: m2 of 60002", "7: m4 of 60003"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, got)
 	if k := jsonl.KindToolResult; r.View.Edits()[0].New.Kind != k {
 		t.Errorf("what stands in is a %v, want a tool_result", r.View.Edits()[0].New.Kind)
 	}
@@ -452,14 +438,10 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 			r.All()
 			var got []string
 			for _, e := range r.View.Edits() {
-				if e.Request != 5 {
-					t.Errorf("an edit at request %d", e.Request)
-				}
+				stagetest.Same(t, 5, e.Request, "an edit at request")
 				got = append(got, r.View.Raw(e.Target).ID)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("cleared -want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, got, "cleared")
 		})
 	}
 }
@@ -499,13 +481,9 @@ func TestResultEstimateParts(t *testing.T) {
 			for m := range c.Messages {
 				r.View.Join(m)
 			}
-			if got := resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}); got != tt.want {
-				t.Errorf("estimate %d, want %d", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), "estimate")
 			r.Fire(policy.Prepare, 3, policy.Context{})
-			if got := r.View.Edits()[0].Detail["pre_tokens"]; got != tt.want+10 {
-				t.Errorf("%d before, want %d", got, tt.want+10)
-			}
+			stagetest.Same(t, tt.want+10, r.View.Edits()[0].Detail["pre_tokens"])
 		})
 	}
 }

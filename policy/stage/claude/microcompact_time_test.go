@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -37,9 +35,7 @@ func TestMicrocompactTimeGap(t *testing.T) {
 			c.Play(`prompt "and now"; assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
 			r.At = map[int]time.Time{7: answered.Add(tt.gap)}
-			if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.All().Edits())
 		})
 	}
 }
@@ -61,9 +57,7 @@ assistant say 我先看看目录。 use toolu_01 Glob
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
 	r.At = map[int]time.Time{4: at.Add(70 * time.Minute)}
 	r.All()
-	if got := r.Shown(first); got != "[Old tool result content cleared]" {
-		t.Errorf("toolu_01: %q", got)
-	}
+	stagetest.Same(t, "[Old tool result content cleared]", r.Shown(first), "toolu_01")
 	if r.Shown(second) != "" || r.Shown(third) != "" || len(r.View.Edits()) != 1 {
 		t.Errorf("edits %v: want that of toolu_01 alone", r.Edits())
 	}
@@ -91,9 +85,7 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 	r.At = map[int]time.Time{4: c.Messages[early].Time.Add(2 * time.Hour), 5: c.Messages[array].Time.Add(2 * time.Hour)}
 	r.All()
 	want := []string{"clear@5 m4", "clear@5 m9", "clear@6 m8"}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
 	for _, m := range []int{other, cleared, array} {
 		if r.Shown(m) != "" {
 			t.Errorf("message %d was touched", m)
@@ -141,9 +133,7 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 		}
 	}
 	r.All()
-	if diff := cmp.Diff([]string{"clear@2 m2", "summarize@0", "clear@3 m4"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"clear@2 m2", "summarize@0", "clear@3 m4"}, r.Edits())
 }
 
 func TestMicrocompactTimeKeepRecent(t *testing.T) {
@@ -173,9 +163,7 @@ func TestMicrocompactTimeKeepRecent(t *testing.T) {
 			c.Play(`prompt "and now"; assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &p))
 			r.At = map[int]time.Time{tt.results + 1: answered.Add(2 * time.Hour)}
-			if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.All().Edits())
 		})
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -191,9 +189,7 @@ assistant say "好,那 refresh 不能作废其它 device 的 session id。让我
 			want = append(want, fmt.Sprintf("u%d", u))
 		}
 		want = append(want, fmt.Sprintf("m%d", len(c.Messages)-2)) // what was typed since
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, want, got)
 		edited := strings.Replace(refresh, "await", "return", 1)
 		attachments := [][]string{
 			{"<attachment: src/auth/AuthSession.ts>\n" + edited[:20000], "<attachment: src/auth/login.ts>\nexport function login() {}\n", "<attachment: src/redis/sessionStore.ts>\nexport class Store {}\n"},
@@ -201,9 +197,7 @@ assistant say "好,那 refresh 不能作废其它 device 的 session id。让我
 			{"<invoked skills: test-driven-development, systematic-debugging>"},
 			{"<session start hook output>"},
 		}
-		if diff := cmp.Diff(attachments, attached(r)); diff != "" {
-			t.Errorf("attachments -want +got\n%s", diff)
-		}
+		stagetest.Same(t, attachments, attached(r), "attachments")
 		if ids := r.View.IDs(); !slices.IsSortedFunc(ids, func(a, b policy.ItemID) int { return standing(r.View, a) - standing(r.View, b) }) {
 			t.Errorf("summary, messages, attachments stand as %v", ids)
 		}
@@ -259,9 +253,7 @@ func TestPostCompactFiles(t *testing.T) {
 					got = append(got, fmt.Sprint(len(text)/4))
 				}
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, " "))
 		})
 	}
 }
@@ -291,9 +283,7 @@ func TestPostCompactSkills(t *testing.T) {
 				_, text, _ := strings.Cut(b, ">\n")
 				line += fmt.Sprint(" ", len(text)/4)
 			}
-			if diff := cmp.Diff(tt.want, line); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, line)
 		})
 	}
 }
@@ -366,9 +356,7 @@ func TestPostCompactState(t *testing.T) {
 			for _, h := range heads(compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) { p.Attachments = []Attachment{AttachFiles} }), tt.prep)) {
 				got = append(got, strings.TrimSuffix(strings.TrimPrefix(h, "<attachment: "), ">"))
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 		})
 	}
 }
@@ -398,9 +386,7 @@ func TestPostCompactKept(t *testing.T) {
 	}}}, stagetest.Start(t, definePostCompact(), nil))
 	r.All()
 	want := [][]string{{"<attachment: /edited>\ntwo\n", "<attachment: /old>\nold\n"}}
-	if diff := cmp.Diff(want, attached(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, attached(r))
 }
 
 // TestPostCompactSince: after a further compaction only what was touched since the last one counts, but its text may
@@ -421,9 +407,7 @@ func TestPostCompactSince(t *testing.T) {
 			return 0, 0
 		}
 	})
-	if diff := cmp.Diff([][]string{{"<attachment: /a>\none\nthree\n"}}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, [][]string{{"<attachment: /a>\none\nthree\n"}}, got)
 }
 
 // TestPostCompactContent: a file is attached as it was last seen.
@@ -502,9 +486,7 @@ func TestPostCompactContent(t *testing.T) {
 			if tt.want != "" {
 				want = [][]string{{"<attachment: /a>\n" + tt.want}}
 			}
-			if diff := cmp.Diff(want, compactedAt(t, c, len(c.Requests), after(nil), nil)); diff != "" {
-				t.Errorf("-want +got\n%.2000s", diff)
-			}
+			stagetest.Same(t, want, compactedAt(t, c, len(c.Requests), after(nil), nil))
 		})
 	}
 }

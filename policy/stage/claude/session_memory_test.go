@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -211,9 +209,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 			}
 			r.All()
 			r.Each(len(c.Requests))
-			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("updated after responses -want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, " "), "updated after responses")
 		})
 	}
 }
@@ -232,9 +228,7 @@ answers result a x*%d
 		r.Used = func(int) (int, int) { return 12000, 0 }
 		r.All()
 		want := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
-		if diff := cmp.Diff(want, r.View.Edits()[0].Call); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, want, r.View.Edits()[0].Call)
 	}
 }
 
@@ -309,9 +303,7 @@ func TestSessionMemoryFirst(t *testing.T) {
 				}
 				got = append(got, step)
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, ", "))
 		})
 	}
 }
@@ -323,9 +315,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 		r.Used = func(k int) (int, int) { return used, 0 }
 		r.Record.Memory = "notes"
 		r.All()
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("used %d: compacted %t, want %t", used, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, used)
 	}
 	// 300 tokens are kept, and the summary is of 12: (312 x 4)/3 = 416.
 	for limit, want := range map[int]bool{415: false, 416: false, 417: true} {
@@ -342,9 +332,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 			return 0, 0
 		}
 		r.All()
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("threshold %d: compacted %t, want %t", limit, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, limit)
 	}
 }
 
@@ -392,9 +380,7 @@ func TestSessionMemoryWording(t *testing.T) {
 			r.Record = stagetest.Recording{Content: &sum}
 		}
 		r.All()
-		if diff := cmp.Diff(tt.want, r.Block(-1, 0)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, r.Block(-1, 0), tt.name)
 	}
 }
 
@@ -417,8 +403,6 @@ func TestEmptyMemory(t *testing.T) {
 		"free text":                            false,
 		template.String() + "- a step\n":       false,
 	} {
-		if got := summarize.EmptyMemory(text); got != want {
-			t.Errorf("%q: empty %t, want %t", text, got, want)
-		}
+		stagetest.Same(t, want, summarize.EmptyMemory(text), text)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -96,9 +94,7 @@ func TestPostCompactOthers(t *testing.T) {
 			}), nil) {
 				got = append(got, strings.Join(m, "; "))
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, "; "))
 		})
 	}
 }
@@ -118,9 +114,7 @@ func TestPostCompactTwice(t *testing.T) {
 			return 0, 0
 		}
 	})
-	if diff := cmp.Diff([][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, [][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}}, got)
 }
 
 // lines is a session as a client records it: attachments say what is announced, what is withdrawn, and what a hook
@@ -183,8 +177,6 @@ func TestPostCompactAnnounced(t *testing.T) {
 				got = append(got, text)
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
-		}
+		stagetest.Same(t, tt.want, got, name)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -67,9 +65,7 @@ func TestBudgetPerResult(t *testing.T) {
 			at := c.Answers(tt.result)
 			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(tt.change))).All()
-			if got := r.Shown(at) != ""; got != tt.want {
-				t.Errorf("persisted: %t, want %t", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, r.Shown(at) != "", "persisted")
 			if want := len(r.View.Edits()); r.Texts.Fetched > want {
 				t.Errorf("%d texts fetched for %d edits", r.Texts.Fetched, want)
 			}
@@ -102,9 +98,7 @@ func TestBudgetStub(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), nil)).All()
 	want := "<persisted-output>\nOutput too large (134.7KB). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/toolu_011FB334YmudsnxzixRg2Kza.txt\n\n" +
 		"Preview (first 2KB):\n" + text[:2000] + "\n...\n</persisted-output>"
-	if diff := cmp.Diff(want, r.Shown(at)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Shown(at))
 }
 
 func TestPreview(t *testing.T) {
@@ -141,9 +135,7 @@ func TestHumanSize(t *testing.T) {
 		0: "0B", 512: "512B", 1023: "1023B", 1024: "1KB", 1075: "1KB", 1076: "1.1KB", 1280: "1.3KB", 2000: "2KB", 2048: "2KB",
 		51405: "50.2KB", 137933: "134.7KB", 1048575: "1024KB", 1048576: "1MB", 1572864: "1.5MB", 400001: "390.6KB", 5 << 30: "5120MB",
 	} {
-		if got := humanSize(n); got != want {
-			t.Errorf("humanSize(%d) = %s, want %s", n, got, want)
-		}
+		stagetest.Same(t, want, humanSize(n), n)
 	}
 }
 
@@ -154,9 +146,7 @@ func TestBudgetArray(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
 	want := "<persisted-output>\nOutput too large (58B). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/a.json\n\n" +
 		"Preview (first 2KB):\n[\n  {\n    \"type\": \"text\",\n    \"text\": \"one\\ntwo <b>\"\n  }\n]\n</persisted-output>"
-	if diff := cmp.Diff(want, r.Shown(at)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Shown(at))
 }
 
 // The same array out of a file keeps its parts, whatever they are.
@@ -254,9 +244,7 @@ func TestBudgetSticky(t *testing.T) {
 	big := c.Call("e", "Bash", 151)
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
-	if diff := cmp.Diff([]string{"persist@5 m10"}, r.Edits()); diff != "" {
-		t.Errorf("edits: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"persist@5 m10"}, r.Edits(), "edits")
 	for _, at := range []int{first, left, late} {
 		if r.Shown(at) != "" {
 			t.Errorf("message %d was touched", at)
@@ -279,7 +267,5 @@ func TestBudgetFrozenCounts(t *testing.T) {
 	r.Fire(policy.Prepare, 1, policy.Context{}) // asked in between: the first result is frozen
 	r.View.Join(3)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	if diff := cmp.Diff([]string{"persist@2 m3"}, r.Edits()); diff != "" {
-		t.Errorf("edits: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"persist@2 m3"}, r.Edits(), "edits")
 }

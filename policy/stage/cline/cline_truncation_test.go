@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -121,9 +119,7 @@ func TestClineTruncationOracle(t *testing.T) {
 				got[2] = strings.Replace(got[2], "again", "missing", 1)
 				stayed++
 			}
-			if diff := cmp.Diff(tt.Sent[k], got); diff != "" {
-				t.Errorf("case %d, request %d: -want +got\n%s", number, k+1, diff)
-			}
+			stagetest.Same(t, tt.Sent[k], got, number, k+1)
 		}
 		r.All()
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -65,9 +63,7 @@ func TestCodexCompactionLimit(t *testing.T) {
 			if tt.want {
 				want = []string{"m0", "summary", "m2"} // the summary before the prompt that begins the turn
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
 	}
 }
@@ -87,9 +83,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 		}
 		r.Last = lastUsed(c, total)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != want {
-			t.Errorf("%d tokens and %d: %s, want %s", total, weight, got, want)
-		}
+		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), total, weight)
 	}
 	// Characters that JSON escapes, and those of more bytes, count as they are written.
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
@@ -97,9 +91,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 		want := (fixed + bytes + 3) / 4
 		c := stagetest.Talk(`prompt go; assistant use a Read`)
 		at := c.Answers(stagetest.Result("a", text))
-		if got := codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal); got != want {
-			t.Errorf("%q: %d tokens, want %d", text, got, want)
-		}
+		stagetest.Same(t, want, codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal), text)
 	}
 }
 
@@ -116,9 +108,7 @@ func TestCodexCompactionQueued(t *testing.T) {
 	}
 	r.Last = lastUsed(c, 180000)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	if diff := cmp.Diff([]string{"m0", "m3", "summary", "m5", "m6"}, stagetest.Order(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m0", "m3", "summary", "m5", "m6"}, stagetest.Order(r))
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
@@ -149,9 +139,7 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 				r.View.Join(m)
 			}
 			r.Fire(policy.Manual, 3, policy.Context{})
-			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
 			cut := ""
 			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
@@ -160,9 +148,7 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 					cut = lengths(before) + "+" + n + "+" + lengths(behind)
 				}
 			}
-			if cut != tt.cut {
-				t.Errorf("cut to %q, want %q", cut, tt.cut)
-			}
+			stagetest.Same(t, tt.cut, cut, "cut to")
 		})
 	}
 }
@@ -187,9 +173,7 @@ func TestCodexTruncate(t *testing.T) {
 		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…1 tokens truncated…def"},
 		{"a\xff\xfeb", 3, "a…1 tokens truncated…\xfeb"},
 	} {
-		if got := codexTruncate(tt.text, tt.limit); got != tt.want {
-			t.Errorf("%q to %d: %q, want %q", tt.text, tt.limit, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, codexTruncate(tt.text, tt.limit), tt.text, tt.limit)
 	}
 }
 
@@ -204,12 +188,8 @@ func TestCodexCompactionBlocks(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != want {
-			t.Errorf("%d tokens: %s, want %s", tokens, got, want)
-		}
-		if b := r.Block(at, 0); b != "" {
-			t.Errorf("%d tokens: the smaller text became %q", tokens, b)
-		}
+		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), tokens)
+		stagetest.Same(t, "", r.Block(at, 0), tokens)
 		if got, want := strings.Count(r.Block(at, 1), "b"), map[int]int{30: 4*30 - 20, 10: 4*10 - 20}[tokens]; got != want {
 			t.Errorf("%d tokens: %d characters of the larger text, want %d", tokens, got, want)
 		}
@@ -236,9 +216,7 @@ func TestCodexCompactionSummary(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}
-	if n := len(codexSummaryPrefix); n != 400 {
-		t.Errorf("%d characters go before a summary, 400 in the source", n)
-	}
+	stagetest.Same(t, 400, len(codexSummaryPrefix))
 }
 
 // What does not fit the window goes, the oldest first, a call with its results.
@@ -268,9 +246,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		if e.Call.Retries != tt.dropped || whole-e.Call.Input != tt.sent {
 			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", tt.over, e.Call.Retries, whole-e.Call.Input, tt.dropped, tt.sent)
 		}
-		if got := strings.Contains(e.Reason, "too long"); got != (tt.dropped > 0) {
-			t.Errorf("%d over: %s", tt.over, e.Reason)
-		}
+		stagetest.Same(t, (tt.dropped > 0), strings.Contains(e.Reason, "too long"), tt.over, e.Reason)
 	}
 }
 
@@ -301,9 +277,7 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 		}
 		r.Last = lastUsed(c, 180000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-			t.Errorf("%s, in a turn %t: %s, want %s", tt.form, tt.inTurn, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "), tt.form, tt.inTurn)
 		summary := slices.Concat(r.View.Edits()[0].Insert, r.View.Edits()[0].Tail)
 		for i := range summary {
 			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (tt.form != formLocal) {
@@ -340,9 +314,7 @@ func TestCodexCompactionRetained(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 3, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.sizes, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "), tt.sizes)
 	}
 }
 
@@ -470,9 +442,7 @@ func TestClearsReasoning(t *testing.T) {
 		"gpt-5": true, "gpt-5-mini": true, "openai/gpt-5.3-codex": true, "gpt-5.4-mini": true, "gpt-5.5": true, "gpt-5.6-sol": false, "gpt-5.10": false,
 		"gpt-4o": false, "gpt-50": false, "gpt-5.55": false, "claude-opus-4-5": false, "": false,
 	} {
-		if got := clearsReasoning(model); got != want {
-			t.Errorf("%s: %t", model, got)
-		}
+		stagetest.Same(t, want, clearsReasoning(model), model)
 	}
 }
 
@@ -506,9 +476,7 @@ func TestCodexCompactionModelChange(t *testing.T) {
 			if tt.want {
 				want = []string{"m0", "summary", "m2"}
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
 	}
 }
@@ -571,9 +539,7 @@ func TestCodexCompactionNewContext(t *testing.T) {
 	for _, tt := range []struct{ window, buffer, want int }{
 		{272000, 0, 244800}, {272000, 10000, 254800}, {272000, 16384, 258400}, {1000000, 16384, 916384},
 	} {
-		if got := codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, tt.buffer }).limit(tt.window); got != tt.want {
-			t.Errorf("%+v: %d", tt, got)
-		}
+		stagetest.Same(t, tt.want, codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, tt.buffer }).limit(tt.window), tt)
 	}
 	for _, turn := range []string{"m3", ""} {
 		c := stagetest.Talk(`meta say <environment_context>here</environment_context>; prompt go; assistant use a Read`)

@@ -60,9 +60,7 @@ func TestCrushSummarizeLimit(t *testing.T) {
 			if tt.want {
 				want = []string{"summary"}
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
 	}
 }
@@ -112,9 +110,7 @@ func TestCrushSummarizeCounters(t *testing.T) {
 		{jsonl.Usage{Input: 10, CacheRead: 20, CacheWrite: 500, Output: 5}, 35},
 		{jsonl.Usage{}, 35}, {jsonl.Usage{Output: 7}, 37}, {jsonl.Usage{Input: 100}, 107},
 	} {
-		if got := s.count(tt.usage); got != tt.want {
-			t.Errorf("%+v: %d, want %d", tt.usage, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, s.count(tt.usage), tt.usage)
 	}
 	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineCrushSummarize(), Stage: s})
@@ -128,9 +124,7 @@ func TestCrushSummarizeCounters(t *testing.T) {
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})
-	if got := strings.Join(stagetest.Order(r), " "); got != "m0" {
-		t.Errorf("ignored: %s", got)
-	}
+	stagetest.Same(t, "m0", strings.Join(stagetest.Order(r), " "), "ignored")
 }
 
 // A summary request that exceeds the window fails, and the view stays.

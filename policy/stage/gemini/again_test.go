@@ -86,8 +86,6 @@ func TestMaskingRestored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(edits); got != 1+i {
-			t.Errorf("after edit %d: %d results are masked, want %d", i+1, got, 1+i)
-		}
+		stagetest.Same(t, 1+i, len(edits), i+1)
 	}
 }

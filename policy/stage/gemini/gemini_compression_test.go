@@ -185,9 +185,7 @@ func TestGeminiSplitCases(t *testing.T) {
 			r.View.Join(m)
 		}
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve }))
-		if got := s.split(contents(r.View, nil), r.View.IDs()); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, s.split(contents(r.View, nil), r.View.IDs()), tt.name)
 	}
 }
 
@@ -224,9 +222,7 @@ func TestGeminiThreshold(t *testing.T) {
 		if tt.want { // the fourth prompt stands at 75 %
 			want = []string{"summary", "acknowledgement", "m6", "m7", "m8"}
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%g, %d tokens: -want +got\n%s", tt.share, tt.prompt, diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r), tt.share, tt.prompt)
 	}
 }
 
@@ -248,9 +244,7 @@ func TestGeminiExample(t *testing.T) {
 		}
 		r.Last = policy.Response{Known: true, Message: 5, Usage: jsonl.Usage{Input: 100000}}
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != want {
-			t.Errorf("at %d %%: %s, want %s", at, got, want)
-		}
+		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), at)
 	}
 }
 
@@ -290,9 +284,7 @@ func TestGeminiResponseBudget(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%v: -want +got\n%s", tt.chars, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.chars)
 	}
 }
 
@@ -319,9 +311,7 @@ func TestGeminiCutText(t *testing.T) {
 		{"a million more", "chars", line(1040000), "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: F\n" + line(8000) + "\n\n... [1,000,000 characters omitted] ...\n\n" + line(32000)},
 	} {
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Cut = tt.cut }))
-		if diff := cmp.Diff(tt.want, s.cutText(tt.text, "F", 40000)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, s.cutText(tt.text, "F", 40000), tt.name)
 	}
 }
 
@@ -425,8 +415,6 @@ assistant say done; prompt go
 		if tt.verify {
 			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83, Output: 500}
 		}
-		if diff := cmp.Diff(want, e.Call); diff != "" {
-			t.Errorf("window %d: -want +got\n%s", tt.window, diff)
-		}
+		stagetest.Same(t, want, e.Call, tt.window)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -51,9 +49,7 @@ func TestGeminiMasking(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.name)
 	}
 }
 
@@ -68,9 +64,7 @@ func TestGeminiMaskedText(t *testing.T) {
 		{"21 lines", shellPreview(lines(21)), lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10)},
 		{"sections", shellPreview("Output: " + lines(21) + "\nExit Code: 1\n"), "Output: " + lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10) + "\nExit Code: 1"},
 	} {
-		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, tt.got, tt.name)
 	}
 }
 
@@ -86,14 +80,10 @@ func TestGeminiMaskingWaves(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 	waves := map[int]int{}
 	for _, e := range r.View.Edits() {
-		if e.Kind != policy.KindPersist {
-			t.Errorf("an edit of kind %s", e.Kind)
-		}
+		stagetest.Same(t, policy.KindPersist, e.Kind, "an edit of kind")
 		waves[e.Request]++
 	}
 	// Eight results are in the history of request 10: five of them are protected.
 	want := map[int]int{10: 3, 13: 3, 16: 3, 19: 3, 22: 3, 25: 3, 28: 3, 31: 3}
-	if diff := cmp.Diff(want, waves); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, waves)
 }

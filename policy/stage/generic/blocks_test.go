@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -51,9 +49,7 @@ func TestDecay(t *testing.T) {
 					t.Errorf("result %d: %d tokens, want %d: %v", i, got[i], most, got)
 				}
 			}
-			if n := len(r.View.Edits()); n != tt.edits {
-				t.Errorf("%d edits, want %d: %v", n, tt.edits, r.Edits())
-			}
+			stagetest.Same(t, tt.edits, len(r.View.Edits()), r.Edits())
 		})
 	}
 }
@@ -83,13 +79,9 @@ func TestDecayText(t *testing.T) {
 		at[1]: "line 0000\nline 0001\nline 0002\nline 0003\n[… 384 lines, 3,840 characters left out …]\n" + text.String()[3880:],
 		at[2]: "",
 	} {
-		if got := strings.ReplaceAll(r.Shown(m), "\n\n[", "\n["); got != want {
-			t.Errorf("m%d: got %q\nwant %q", m, got, want)
-		}
+		stagetest.Same(t, want, strings.ReplaceAll(r.Shown(m), "\n\n[", "\n["), m)
 	}
-	if diff := cmp.Diff([]string{"truncate@3 m2", "truncate@5 m2", "truncate@5 m6"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"truncate@3 m2", "truncate@5 m2", "truncate@5 m6"}, r.Edits())
 }
 
 func TestDropThinking(t *testing.T) {
@@ -123,9 +115,7 @@ prompt "go on"; assistant say done
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, tt.convo, defineDropThinking(), &DropThinking{Keep: tt.keep, Step: tt.step})
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
@@ -153,17 +143,13 @@ func TestDropImages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, convo(), defineDropImages(), with(defineDropImages(), tt.change))
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				want := "[image removed]"
 				if e.Target.Item > 0 {
 					want = "before\n[image removed]\nbehind"
 				}
-				if e.New.Text != want {
-					t.Errorf("%q, want %q", e.New.Text, want)
-				}
+				stagetest.Same(t, want, e.New.Text)
 			}
 		})
 	}
@@ -226,19 +212,13 @@ func TestSummarize(t *testing.T) {
 				t.Fatalf("%v, want a summary at request %d", r.Edits(), tt.at)
 			}
 			e := &edits[0]
-			if diff := cmp.Diff(append([]string{"summary"}, tt.want...), kept); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
-			if got := e.Insert[0].Contents[0].Tokens; got != tt.tokens {
-				t.Errorf("a summary of %d tokens, want %d", got, tt.tokens)
-			}
+			stagetest.Same(t, append([]string{"summary"}, tt.want...), kept)
+			stagetest.Same(t, tt.tokens, e.Insert[0].Contents[0].Tokens, "a summary of")
 			input := e.Call.Input
 			if input == 0 {
 				input = e.Before + e.Call.Prompt
 			}
-			if input != tt.input {
-				t.Errorf("a call of %d tokens, want %d", input, tt.input)
-			}
+			stagetest.Same(t, tt.input, input, "a call of")
 		})
 	}
 }
@@ -257,8 +237,6 @@ func TestSummarizeTooLong(t *testing.T) {
 func TestSummarizeReserve(t *testing.T) {
 	p := &Summarize{TriggerShare: 0.85, Reserve: 50000}
 	for window, want := range map[int]int{200000: 150000, 500000: 425000, 40000: 1} {
-		if got := p.limit(window); got != want {
-			t.Errorf("%d: %d, want %d", window, got, want)
-		}
+		stagetest.Same(t, want, p.limit(window), window)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -73,9 +71,7 @@ func TestMask(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, tt.convo, defineMask(), with(defineMask(), tt.change))
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
@@ -112,9 +108,7 @@ func TestDedupe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, tt.convo, defineDedupe(), with(defineDedupe(), tt.change))
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				if want := "[The same as a newer result of Bash go test ./...]"; e.New.Text != want {
 					t.Errorf("%q, want %q", e.New.Text, want)
@@ -196,9 +190,7 @@ func TestSupersede(t *testing.T) {
 				}
 			})
 			r := run(t, c, defineSupersede(), p)
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
@@ -222,9 +214,7 @@ func TestSupersedeText(t *testing.T) {
 		6:  "[Superseded by a newer result of Bash " + strings.Repeat("c", 80) + "…]",
 		10: "[Superseded by a newer result of Bash make…]",
 	} {
-		if got := r.Shown(m); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		stagetest.Same(t, want, r.Shown(m))
 	}
 }
 
@@ -262,9 +252,7 @@ func TestTruncateResults(t *testing.T) {
 			at := c.Answers(stagetest.Result("t", tt.text))
 			c.Play(`assistant say done`)
 			r := run(t, c, defineTruncateResults(), with(defineTruncateResults(), tt.change))
-			if got := r.Shown(at); got != tt.want {
-				t.Errorf("got %q\nwant %q", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, r.Shown(at))
 		})
 	}
 }
@@ -277,7 +265,5 @@ func TestTruncateResultsLeaves(t *testing.T) {
 	c.Answers(stagetest.Results("a", text, stagetest.Image), stagetest.Result("b", text), stagetest.Result("d", text))
 	c.Play(`assistant say done`)
 	r := run(t, c, defineTruncateResults(), with(defineTruncateResults(), func(p *TruncateResults) { p.MaxTokens, p.Exclude = 100, []string{"Bash"} }))
-	if diff := cmp.Diff([]string{"truncate@2 m2.2"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"truncate@2 m2.2"}, r.Edits())
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -61,9 +59,7 @@ func TestGooseCompactionLimit(t *testing.T) {
 			if tt.want {
 				want = "summary continue m2 m3"
 			}
-			if got := strings.Join(stagetest.Order(r), " "); got != want {
-				t.Errorf("%s, want %s", got, want)
-			}
+			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
 		})
 	}
 }
@@ -89,9 +85,7 @@ func TestGooseCompactionInTurn(t *testing.T) {
 			c.Play(`meta say "a reminder"`)
 			r := bench(t, c, 190000, goose(tt.change))
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
 			if edits := r.View.Edits(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
 				t.Errorf("%+v", edits[0].Insert[1])
 			}
@@ -159,9 +153,7 @@ func TestGooseCutoff(t *testing.T) {
 		{128000, 0.8, 15}, {200000, 0.8, 24}, {1000000, 0.8, 120}, {50000, 0.8, 10}, {10000, 0.8, 10}, {10000000, 0.8, 500},
 		{200000, 0.3, 10}, {1000000, 0.5, 75}, {200000, 0, 24}, {200000, -1, 24},
 	} {
-		if got := (&GooseToolPairs{Threshold: tt.threshold}).cutoff(tt.window); got != tt.want {
-			t.Errorf("%d, %g: %d, want %d", tt.window, tt.threshold, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, (&GooseToolPairs{Threshold: tt.threshold}).cutoff(tt.window), tt.window, tt.threshold)
 	}
 }
 
@@ -202,9 +194,7 @@ func TestGooseToolPairs(t *testing.T) {
 			for range tt.gone {
 				want = append(want, "summary of a call")
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
 	}
 }
@@ -217,9 +207,7 @@ call c Read 40; assistant say done; prompt "and now"; assistant say "done too"
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
 	r.All()
-	if diff := cmp.Diff([]string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r))
 	call := r.View.Edits()[0].Call
 	if call == nil || call.Then == nil || call.Then.Then != nil || call.Output != 40 {
 		t.Errorf("%+v", call)

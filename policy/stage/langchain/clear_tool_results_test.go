@@ -159,9 +159,7 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		{before - 1, []string{"clear@5 m2", "clear@6 m4"}},
 	} {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(func(p *ClearToolResults) { p.Trigger = tt.trigger }))).All()
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("%d tokens, trigger %d: -want +got\n%s", size, tt.trigger, diff)
-		}
+		stagetest.Same(t, tt.want, r.Edits(), size, tt.trigger)
 	}
 	if size := langchainCount([]langchainMessage{{role: "user", text: 4*99997 - 4}}); size != 100000 {
 		t.Fatalf("%d tokens", size)
@@ -200,9 +198,7 @@ func TestClearToolResultsChoice(t *testing.T) {
 			p := clientClearing(tt.change)
 			p.Trigger = langchainCount(langchainList(c, len(c.Messages)-1)) - 1
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), p)).All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
 					t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)

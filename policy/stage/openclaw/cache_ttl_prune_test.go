@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -67,9 +65,7 @@ func TestCacheTTLPruneGap(t *testing.T) {
 		{time.Hour, 0, nil},
 	} {
 		r := pause(t, longResults(10000), ttlPruning(func(p *CacheTTLPrune) { p.TTL = tt.ttl }), tt.gap, 30000)
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("%v, ttl %v: -want +got\n%s", tt.gap, tt.ttl, diff)
-		}
+		stagetest.Same(t, tt.want, r.Edits(), tt.gap, tt.ttl)
 	}
 }
 
@@ -115,17 +111,13 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := pause(t, longResults(tt.chars...), ttlPruning(tt.change), time.Hour, tt.window)
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 	// The documentation's own figure.
 	for chars, want := range map[int]int{49999: 0, 50000: 1} {
 		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
-		if got := len(r.View.Edits()); got != want {
-			t.Errorf("%d characters: edits %v, want %d", chars, r.Edits(), want)
-		}
+		stagetest.Same(t, want, len(r.View.Edits()), chars, r.Edits())
 	}
 }
 
@@ -140,9 +132,7 @@ func TestCacheTTLPruneAssistants(t *testing.T) {
 		5: nil,
 	} {
 		r := pause(t, stagetest.RoundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
-		if diff := cmp.Diff(want, r.Edits()); diff != "" {
-			t.Errorf("the newest %d: -want +got\n%s", keep, diff)
-		}
+		stagetest.Same(t, want, r.Edits(), keep)
 	}
 }
 
@@ -169,9 +159,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 			}
 			c.Play(`assistant say done`)
 			r := pause(t, c, ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars, p.SoftHeadChars, p.SoftTailChars = 8, 4, 3 }), time.Hour, 8000)
-			if diff := cmp.Diff(tt.want, r.Shown(at)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Shown(at))
 		})
 	}
 	// An image of a short result becomes words too.
@@ -181,9 +169,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 		c.Play(`assistant say done`)
 	}
 	r := pause(t, c, ttlPruning(nil), time.Hour, 20000)
-	if got := r.Shown(at); got != "above\n[image removed during context pruning]\nbelow" {
-		t.Errorf("%q", got)
-	}
+	stagetest.Same(t, "above\n[image removed during context pruning]\nbelow", r.Shown(at))
 }
 
 func TestCacheTTLPruneChars(t *testing.T) {
@@ -197,9 +183,7 @@ func TestCacheTTLPruneChars(t *testing.T) {
 		c.Answers(stagetest.Results("a", "123", stagetest.Image, "4567", stagetest.Image)):             7 + 2*8000,
 		c.User(session.ClassPrompt, stagetest.Say("😀"), stagetest.Block(jsonl.KindImage, "image", "")): 2 + 8000,
 	} {
-		if got := openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)); got != want {
-			t.Errorf("message %d: %d characters, want %d", m, got, want)
-		}
+		stagetest.Same(t, want, openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)), m)
 	}
 }
 
@@ -213,9 +197,7 @@ func TestGlob(t *testing.T) {
 		{"*image*", "imag", false}, {"a*b*c", "axxbyyc", true}, {"a*b*c", "ac", false}, {"a*a", "a", false}, {"a*a", "aa", true},
 		{"*ab*ab", "abab", true}, {"*ab*ab", "ab", false}, {"", "", true}, {"", "x", false}, {"a**b", "ab", true},
 	} {
-		if got := glob(tt.pattern, tt.name); got != tt.want {
-			t.Errorf("%q fits %q: %t, want %t", tt.name, tt.pattern, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, glob(tt.pattern, tt.name), tt.name, tt.pattern)
 	}
 }
 
@@ -235,8 +217,6 @@ func TestLimits(t *testing.T) {
 		for _, l := range (&policy.StageConfig{Definition: d, Params: p}).Limits(policy.Circumstances{Window: 200000}).List {
 			got = append(got, l.Tokens)
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%v, %v: %s", tt.soft, tt.hard, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.soft, tt.hard)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -47,9 +45,7 @@ func TestCheckpointDue(t *testing.T) {
 			}
 			r.Last, r.MaxOutput = policy.Response{Usage: tt.usage, Known: true, Message: 1}, 64000
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			if got := r.View.Epoch() > 0; got != tt.want[rules] {
-				t.Errorf("%s, %s: compacted %t", tt.name, rules, got)
-			}
+			stagetest.Same(t, tt.want[rules], r.View.Epoch() > 0, tt.name, rules)
 		}
 	}
 }
@@ -74,9 +70,7 @@ func TestCheckpointLimits(t *testing.T) {
 			if !ok {
 				got = -1
 			}
-			if got != tt.want[i] {
-				t.Errorf("%s %+v: %d, want %d", rules, tt, got, tt.want[i])
-			}
+			stagetest.Same(t, tt.want[i], got, rules, tt)
 		}
 	}
 }
@@ -110,9 +104,7 @@ func TestCheckpointAnchor(t *testing.T) {
 			if failed {
 				want = 10210
 			}
-			if got := s.used(at); got != want {
-				t.Errorf("%s, failed %t: %d, want %d", rules, failed, got, want)
-			}
+			stagetest.Same(t, want, s.used(at), rules, failed)
 		}
 	}
 }
@@ -129,9 +121,7 @@ func TestCheckpointNoUsage(t *testing.T) {
 	}
 	s := stage.(*opencodeCheckpoint)
 	s.sums.Follow(r.View)
-	if got := s.used(&policy.Context{View: r.View, Overhead: 1550}); got != 6050 {
-		t.Errorf("%d", got)
-	}
+	stagetest.Same(t, 6050, s.used(&policy.Context{View: r.View, Overhead: 1550}))
 }
 
 // Cases 6 to 10: which of the messages stay as text, by name and estimate.
@@ -169,9 +159,7 @@ func TestCheckpointTail(t *testing.T) {
 		if from := checkpointing("2.0.21").kept(list, tt.again); from < len(list) {
 			got, _, _ = strings.Cut(tt.list[from], " ")
 		}
-		if got != tt.want {
-			t.Errorf("%s: from %q, want %q", tt.name, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, got, tt.name)
 	}
 }
 
@@ -199,9 +187,7 @@ func TestCheckpointView(t *testing.T) {
 	}
 	r.Fire(policy.Manual, 2, policy.Context{})
 	want := []string{"user: \n</summary>\n\n<recent-context>\n[User]: d\n\n[Assistant]: e\n</recent-context>\n</conversation-checkpoint>"}
-	if diff := cmp.Diff(want, texts(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, texts(r))
 	call := r.View.Edits()[0].Call
 	if call.Output != 5000 || call.Input != input || call.Cut == nil || call.Cut.Item != 3 || call.Prefix != "session" || call.Prompt != 681 {
 		t.Errorf("%+v, want input %d cut at 3", call, input)
@@ -239,9 +225,7 @@ func TestCheckpointCutAndOverflow(t *testing.T) {
 		r.Last = policy.Response{Usage: jsonl.Usage{Input: 1000}, Known: true, Message: 1}
 		r.Fire(policy.Prepare, 1, policy.Context{})
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := len(r.View.Edits()); got != map[bool]int{true: 1}[auto] {
-			t.Errorf("auto %t: %d edits", auto, got)
-		}
+		stagetest.Same(t, map[bool]int{true: 1}[auto], len(r.View.Edits()), auto)
 	}
 }
 

@@ -3,8 +3,6 @@ package opencode
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -55,9 +53,7 @@ func TestOpencodeOverflow(t *testing.T) {
 			}
 			r.Last = policy.Response{Usage: tt.usage, Known: true, Message: 1}
 			r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
-			if got := r.View.Epoch() > 0; got != tt.want {
-				t.Errorf("compacted %t, want %t", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, r.View.Epoch() > 0, "compacted")
 			// The same response is answered once.
 			n := len(r.View.Edits())
 			r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
@@ -96,9 +92,7 @@ func TestOpencodeCompactionView(t *testing.T) {
 			} else {
 				r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
 			}
-			if diff := cmp.Diff(tt.want, texts(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, texts(r))
 			if v := view.CheckAPI(r.View); v != nil {
 				t.Errorf("%v", v)
 			}
@@ -115,9 +109,7 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 			p := keeping(count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt
-			if got := compacted(t, c, p).View.Edits()[0].Call.Input; got != want {
-				t.Errorf("%s, an output of %d: input %d, want %d", count, n, got, want)
-			}
+			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
 		}
 	}
 }

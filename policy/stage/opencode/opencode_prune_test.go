@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -67,13 +65,9 @@ func TestOpencodePrune(t *testing.T) {
 			var got []string
 			for _, e := range r.View.Edits() {
 				got = append(got, ids[e.Target.Item])
-				if e.New.Text != "[Old tool result content cleared]" {
-					t.Errorf("%q", e.New.Text)
-				}
+				stagetest.Same(t, "[Old tool result content cleared]", e.New.Text)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 		})
 	}
 }
@@ -91,9 +85,7 @@ func TestOpencodePruneOrder(t *testing.T) {
 	for _, e := range r.View.Edits() {
 		got = append(got, e.Target.Item)
 	}
-	if diff := cmp.Diff([]policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)}, got)
 }
 
 // Failed outputs are no completed parts; a failed command is one where the shell reports it so.
@@ -102,9 +94,7 @@ func TestOpencodePruneErrors(t *testing.T) {
 		c, at := prompts([]int{90000}, []int{1}, []int{1})
 		c.Messages[at["1.1"]].Blocks[0].IsError = true
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(func(p *OpencodePrune) { p.BashErrors = shell }))).All()
-		if got := len(r.View.Edits()) > 0; got != shell {
-			t.Errorf("bash_errors %t: pruned %t", shell, got)
-		}
+		stagetest.Same(t, shell, len(r.View.Edits()) > 0, "bash_errors")
 	}
 }
 
@@ -126,9 +116,7 @@ func TestOpencodePruneUnsent(t *testing.T) {
 		c, at := prompts([]int{90000}, []int{1})
 		c.Messages[len(c.Messages)-1].Unsent = unsent
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
-		if got := r.Shown(at["1.1"]) != ""; got != want {
-			t.Errorf("%d unsent: pruned %t, want %t", unsent, got, want)
-		}
+		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", unsent)
 	}
 }
 
@@ -159,8 +147,6 @@ func TestOpencodePruneSummary(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
-		if got := r.Shown(at["1.1"]) != ""; got != tt.want {
-			t.Errorf("%+v: pruned %t", tt, got)
-		}
+		stagetest.Same(t, tt.want, r.Shown(at["1.1"]) != "", tt)
 	}
 }

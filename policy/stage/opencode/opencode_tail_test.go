@@ -142,9 +142,7 @@ func TestOpencodeTailBudget(t *testing.T) {
 			c.Assistant(stagetest.Say(x(tt.turn[1])))
 			c.Prompt(x(tt.last))
 			r := compacted(t, c, keeping("1.18", -1, tt.budget))
-			if diff := cmp.Diff(from(c, tt.want), kept(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, from(c, tt.want), kept(r))
 		})
 	}
 }
@@ -169,9 +167,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 			r.View.Join(0)
 			r.View.Join(1)
 			r.Fire(policy.Manual, 0, policy.Context{MaxOutput: 64000})
-			if got := len(kept(r)) == 1; got != fits {
-				t.Errorf("%s, window %d, %d characters: kept %t, want %t", tt.count, tt.window, n, got, fits)
-			}
+			stagetest.Same(t, fits, len(kept(r)) == 1, tt.count, tt.window, n)
 		}
 	}
 }
@@ -192,9 +188,7 @@ func TestOpencodeTailTurns(t *testing.T) {
 				c.Play(`prompt "and now"; assistant say done`)
 			}
 			r := compacted(t, c, keeping(tt.count, tt.turns, 1000))
-			if diff := cmp.Diff(from(c, 9-2*tt.want), kept(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, from(c, 9-2*tt.want), kept(r))
 		})
 	}
 }
@@ -221,9 +215,7 @@ assistant say well  # 3
 		}
 		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - tt.less
 		got := kept(compacted(t, c, keeping("1.18", -1, budget)))
-		if diff := cmp.Diff(from(c, tt.want), got); diff != "" {
-			t.Errorf("from message %d less %d: -want +got\n%s", tt.stretch, tt.less, diff)
-		}
+		stagetest.Same(t, from(c, tt.want), got, tt.stretch, tt.less)
 	}
 }
 
@@ -233,9 +225,7 @@ func TestOpencodeTailWhole(t *testing.T) {
 	list, _ := stored(c)
 	whole := sizeOf(t, V1_18_34(), list)
 	for budget, want := range map[int][]int{whole - 1: from(c, 1), whole: nil, whole + 1: nil, 1 << 20: nil} {
-		if diff := cmp.Diff(want, kept(compacted(t, c, keeping("1.18", -1, budget)))); diff != "" {
-			t.Errorf("budget %d of %d: -want +got\n%s", budget, whole, diff)
-		}
+		stagetest.Same(t, want, kept(compacted(t, c, keeping("1.18", -1, budget))), budget, whole)
 	}
 }
 
@@ -338,18 +328,14 @@ assistant say "done again"  # 6
 			}
 			// The prompt of 4,000, the call and its result are summarised.
 			head := 1000 + policy.RoundQuarter(len(`Read{"path":"a"}`)) + 100
-			if got := r.View.Edits()[0].Call.Input; got != head+p.Prompt {
-				t.Errorf("the summariser is sent %d, want %d", got, head+p.Prompt)
-			}
+			stagetest.Same(t, head+p.Prompt, r.View.Edits()[0].Call.Input, "the summariser is sent")
 
 			r.View.Join(5)
 			r.View.Join(6)
 			before := r.View.Tokens()
 			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping("1.18", tt.turns, tt.budget))}
 			r.Fire(policy.Manual, 3, policy.Context{MaxOutput: 64000})
-			if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, stagetest.Order(r))
 			// What is kept is not summarised, nor is the first pair: the summary of 5,000 and the question.
 			head = before - 5000 - policy.RoundQuarter(len(CompactionPrompt))
 			for id := range r.View.Items {
@@ -357,9 +343,7 @@ assistant say "done again"  # 6
 					head -= r.View.Weight(id)
 				}
 			}
-			if got := r.View.Edits()[1].Call.Input; got != head+p.Prompt {
-				t.Errorf("the second is sent %d, want %d", got, head+p.Prompt)
-			}
+			stagetest.Same(t, head+p.Prompt, r.View.Edits()[1].Call.Input, "the second is sent")
 		})
 	}
 }
@@ -388,8 +372,6 @@ func TestOpencodeTailUnsent(t *testing.T) {
 		for m, n := range tt.unsent {
 			c.Messages[m].Unsent = n
 		}
-		if diff := cmp.Diff(from(c, tt.want), kept(compacted(t, c, keeping("1.18", tt.turns, tt.budget)))); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, from(c, tt.want), kept(compacted(t, c, keeping("1.18", tt.turns, tt.budget))), tt.name)
 	}
 }

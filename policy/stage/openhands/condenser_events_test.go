@@ -47,9 +47,7 @@ func TestCondenserEventsSize(t *testing.T) {
 		if want == nil {
 			want = stagetest.Messages(0, tt.prompts)
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%d events: -want +got\n%s", tt.prompts+1, diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r), tt.prompts+1)
 	}
 }
 
@@ -69,9 +67,7 @@ func TestCondenserEventsExample(t *testing.T) {
 	}
 	r.Fire(policy.Prepare, 0, policy.Context{})
 	want := append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(65, 120)...)
-	if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, stagetest.Order(r))
 }
 
 // sourceEvent is an event as the source has it.
@@ -224,9 +220,7 @@ func TestCondenserEventsCount(t *testing.T) {
 		3: c.Answers(stagetest.Result("a", "x"), stagetest.Result("b", "y"), stagetest.Say("and")),
 	} {
 		r := stagetest.NewRun(t, c)
-		if got := events(r.View, policy.ItemID(m)); got != want {
-			t.Errorf("message %d: %d events, want %d", m, got, want)
-		}
+		stagetest.Same(t, want, events(r.View, policy.ItemID(m)), m)
 	}
 }
 
@@ -242,9 +236,7 @@ func TestCondenserEventsTokens(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("80 tokens and 940, limit %d: condensed %t, want %t", tokens, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, tokens)
 	}
 }
 
@@ -269,9 +261,7 @@ func TestCondenserEventsManual(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 0, policy.Context{})
-		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%d prompts: -want +got\n%s", tt.prompts, diff)
-		}
+		stagetest.Same(t, tt.want, stagetest.Order(r), tt.prompts)
 		for _, e := range r.View.Edits() {
 			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
 			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
@@ -360,9 +350,7 @@ func TestCondenserEventsUnits(t *testing.T) {
 			if want == nil {
 				want = stagetest.Messages(0, len(c.Messages))
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 			for _, e := range r.View.Edits() {
 				if !strings.Contains(e.Reason, tt.reason) {
 					t.Errorf("%s: want %s", e.Reason, tt.reason)

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -50,9 +48,7 @@ func TestQwenCompactionThreshold(t *testing.T) {
 		if tt.want {
 			want = []string{"summary", "acknowledgement", "m3", "m4"}
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%+v: -want +got\n%s", tt, diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r), tt)
 	}
 }
 
@@ -72,13 +68,9 @@ func TestQwenCompactionBreaker(t *testing.T) {
 		}
 		return len(r.View.Edits()) - before
 	}
-	if n := fails(5); n != 3 {
-		t.Errorf("%d tries, want 3", n)
-	}
+	stagetest.Same(t, 3, fails(5))
 	r.Last = last(178000, 0)
-	if n := fails(5); n != 3 {
-		t.Errorf("%d forced tries, want 3", n)
-	}
+	stagetest.Same(t, 3, fails(5))
 	if !strings.Contains(r.View.Edits()[5].Reason, "the last of 3 tries") {
 		t.Errorf("reason %q", r.View.Edits()[5].Reason)
 	}

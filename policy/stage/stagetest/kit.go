@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -421,4 +423,12 @@ func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// Same fails a test whose result is not the one that is wanted; of says what it is of.
+func Same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
+	}
 }

@@ -119,9 +119,7 @@ func TestSlidingWindowLimits(t *testing.T) {
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
-		if left != tt.want {
-			t.Errorf("%d messages, a window of %d: %d left, want %d", 2*tt.turns-1, tt.messages, left, tt.want)
-		}
+		stagetest.Same(t, tt.want, left, 2*tt.turns-1, tt.messages)
 	}
 }
 
@@ -172,9 +170,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 			}
 		}
 		r.All()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", cut, diff)
-		}
+		stagetest.Same(t, want, got, cut)
 	}
 	// Two are the first message and the results about to be sent: without their call they cannot stand.
 	for messages, want := range map[int]int{2: 13, 3: 3, 4: 3, 5: 5, 13: 13, 14: 13} {
@@ -183,9 +179,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
-		if want != left {
-			t.Errorf("a window of %d: %d left, want %d", messages, left, want)
-		}
+		stagetest.Same(t, left, want, messages)
 	}
 }
 
@@ -210,12 +204,8 @@ func TestSlidingWindowFollows(t *testing.T) {
 		}
 	}
 	r.All()
-	if diff := cmp.Diff([]policy.ItemID{8, 9, 10, 11}, r.View.IDs()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if got := len(slices.DeleteFunc(r.Edits(), func(s string) bool { return s[:6] != "remove" })); got != 3 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	stagetest.Same(t, []policy.ItemID{8, 9, 10, 11}, r.View.IDs())
+	stagetest.Same(t, 3, len(slices.DeleteFunc(r.Edits(), func(s string) bool { return s[:6] != "remove" })), r.Edits())
 }
 
 // In Python the oldest results are cut first, and the window slides the next time.
@@ -233,9 +223,7 @@ func TestSlidingWindowTruncate(t *testing.T) {
 		}
 		for i, left := range want {
 			r.Fire(policy.TurnEnd, i, policy.Context{})
-			if got := r.View.Len(); got != left {
-				t.Errorf("%d characters, stop %d: %d messages, want %d", chars, i+1, got, left)
-			}
+			stagetest.Same(t, left, r.View.Len(), chars, i+1)
 			if shown := r.Shown(2); i == 0 && chars > 400 && !strings.Contains(shown, "...\n\n... [truncated: 1 chars removed] ...\n\n...") {
 				t.Errorf("%q", shown)
 			}
@@ -258,8 +246,6 @@ func TestSlidingWindowProactive(t *testing.T) {
 		}
 		r.Window, r.Overhead = window, 1 // 700 tokens
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Len(); got != want {
-			t.Errorf("700 tokens of %d: %d messages, want %d", window, got, want)
-		}
+		stagetest.Same(t, want, r.View.Len(), window)
 	}
 }

@@ -3,8 +3,6 @@ package summarize
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -76,9 +74,7 @@ N/A
 [line 40] Edit /p/login.go
 [line 40] TodoWrite
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, got)
 	if EmptyMemory(got) {
 		t.Error("it counts as the empty template")
 	}

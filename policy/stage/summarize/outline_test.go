@@ -74,9 +74,7 @@ func TestOutlineEmpty(t *testing.T) {
 		fmt.Fprintf(&b, "%d. %s:\n   N/A\n\n", i+1, title)
 	}
 	b.WriteString("</summary>")
-	if diff := cmp.Diff(b.String(), outlined(t, stagetest.NewConvo())); diff != "" {
-		t.Errorf("outline of nothing (-want +got)\n%s", diff)
-	}
+	stagetest.Same(t, b.String(), outlined(t, stagetest.NewConvo()), "outline of nothing (")
 }
 
 func TestOutlineWhole(t *testing.T) {
@@ -132,9 +130,7 @@ prompt "Never mind the notebook."  # 100
    - [line 40] "mend it"
 
 </summary>`
-	if diff := cmp.Diff(strings.ReplaceAll(want, "   |\n", "   \n"), outlined(t, c)); diff != "" {
-		t.Errorf("outline (-want +got)\n%s", diff)
-	}
+	stagetest.Same(t, strings.ReplaceAll(want, "   |\n", "   \n"), outlined(t, c), "outline (")
 }
 
 // TestOutlineEarlier: what the first compaction summarised is still there after the second.
@@ -170,17 +166,13 @@ func TestOutlineEarlier(t *testing.T) {
 			if tt.want != "" {
 				want = tt.want + "\n" + want
 			}
-			if diff := cmp.Diff(want, sectionOf(t, outlined(t, c, tt.before...), 1)); diff != "" {
-				t.Errorf("section 1 (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, want, sectionOf(t, outlined(t, c, tt.before...), 1), "section 1 (")
 		})
 	}
 	t.Run("a recorded message", func(t *testing.T) {
 		c := stagetest.NewConvo()
 		c.User(session.ClassSummary, stagetest.Say("This session is being continued."))
-		if diff := cmp.Diff("Earlier summary:\n   This session is being continued.", sectionOf(t, outlined(t, c), 1)); diff != "" {
-			t.Errorf("section 1 (-want +got)\n%s", diff)
-		}
+		stagetest.Same(t, "Earlier summary:\n   This session is being continued.", sectionOf(t, outlined(t, c), 1), "section 1 (")
 	})
 }
 
@@ -242,9 +234,7 @@ assistant say "Both failed." use 3 Bash
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			tt.add(c)
-			if diff := cmp.Diff(tt.want, sectionOf(t, outlined(t, c), 4)); diff != "" {
-				t.Errorf("section 4 (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, sectionOf(t, outlined(t, c), 4), "section 4 (")
 		})
 	}
 }
@@ -299,9 +289,7 @@ assistant calling 4 TodoWrite {"todos":[{"content":"never","status":"pending"}]}
 			c := stagetest.NewConvo()
 			tt.add(c)
 			got := outlined(t, c)
-			if diff := cmp.Diff([]string{tt.pending, tt.next}, []string{sectionOf(t, got, 7), sectionOf(t, got, 9)}); diff != "" {
-				t.Errorf("sections 7 and 9 (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, []string{tt.pending, tt.next}, []string{sectionOf(t, got, 7), sectionOf(t, got, 9)}, "sections 7 and 9 (")
 		})
 	}
 }
@@ -337,9 +325,7 @@ func TestOutlineBounds(t *testing.T) {
 			}
 		}
 		work := fmt.Sprintf("[line %d] \"said %d\"\n[line %d] \"said %d\"\n[line %d] \"said %d\"", 40*(n-2), n-3, 40*(n-1), n-2, 40*n, n-1)
-		if diff := cmp.Diff(work, sectionOf(t, got, 8)); diff != "" {
-			t.Errorf("section 8 (-want +got)\n%s", diff)
-		}
+		stagetest.Same(t, work, sectionOf(t, got, 8), "section 8 (")
 	}
 	for _, n := range []int{300, 301} {
 		c := stagetest.Talk(`prompt é*%d`, n)
@@ -347,9 +333,7 @@ func TestOutlineBounds(t *testing.T) {
 		if n > 300 {
 			want += "…"
 		}
-		if got := sectionOf(t, outlined(t, c), 1); got != `[line 10] "`+want+`"` {
-			t.Errorf("%d characters are quoted as %s", n, got)
-		}
+		stagetest.Same(t, `[line 10] "`+want+`"`, sectionOf(t, outlined(t, c), 1), n)
 	}
 }
 
@@ -359,9 +343,7 @@ func TestOutlineLine(t *testing.T) {
 	p := stagetest.Say("On a later line.")
 	p.Line = 17
 	c.Assistant(p)
-	if diff := cmp.Diff(`[line 17] "On a later line."`, sectionOf(t, outlined(t, c), 8)); diff != "" {
-		t.Errorf("section 8 (-want +got)\n%s", diff)
-	}
+	stagetest.Same(t, `[line 17] "On a later line."`, sectionOf(t, outlined(t, c), 8), "section 8 (")
 }
 
 func TestOutlineUnreadable(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -66,9 +64,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 				masked++
 			}
 			compared++
-			if got := r.Shown(m); got != want {
-				t.Errorf("case %d, result %d: %q, want %q", number, i, got, want)
-			}
+			stagetest.Same(t, want, r.Shown(m), number, i)
 		}
 	}
 	t.Logf("%d cases, %d results, %d masked", len(list), compared, masked)
@@ -90,9 +86,7 @@ func TestLastNObservationsSteps(t *testing.T) {
 	} {
 		c := stagetest.Uses(5)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N, p.Polling = tt.n, tt.polling }))).All()
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("n %d, polling %d: -want +got\n%s", tt.n, tt.polling, diff)
-		}
+		stagetest.Same(t, tt.want, r.Edits(), tt.n, tt.polling)
 	}
 }
 
@@ -102,7 +96,5 @@ func TestLastNObservationsPrompts(t *testing.T) {
 	first := c.Call("a", "Read", 40)
 	c.Play(`assistant say done; prompt more; call b Read 40; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N = 1 }))).All()
-	if diff := cmp.Diff([]string{fmt.Sprintf("clear@4 m%d", first)}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{fmt.Sprintf("clear@4 m%d", first)}, r.Edits())
 }

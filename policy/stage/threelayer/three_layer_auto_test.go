@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -159,9 +157,7 @@ func TestThreeLayerLoop(t *testing.T) {
 			told[e.Trigger]++
 		}
 	}
-	if diff := cmp.Diff(compactions, told); diff != "" {
-		t.Errorf("compactions: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, compactions, told, "compactions")
 }
 
 func TestThreeLayerAutoThreshold(t *testing.T) {
@@ -173,17 +169,13 @@ func TestThreeLayerAutoThreshold(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("%d characters: compacted %t, want %t", n, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, n)
 		if !want {
 			continue
 		}
 		e := r.View.Edits()[0]
 		// 44 characters of prompt and the first 80,000 of the source; the summary stops at 2,000 tokens.
-		if diff := cmp.Diff(&policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call); diff != "" {
-			t.Errorf("call: -want +got\n%s", diff)
-		}
+		stagetest.Same(t, &policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call, "call")
 		if got := e.Insert[0].Contents; len(got) != 2 || got[0].Text != "[Compressed]\n\n" || got[1].Tokens != 2000 {
 			t.Errorf("summary %+v", got)
 		}
@@ -218,9 +210,7 @@ func TestFirstUnits(t *testing.T) {
 		n    int
 		want string
 	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"a😀b", 3, "a😀"}, {"a😀b", 2, "a"}, {"", 0, ""}, {"é", 1, "é"}} {
-		if got := measure.FirstUnits(tt.text, tt.n); got != tt.want {
-			t.Errorf("firstUnits(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, measure.FirstUnits(tt.text, tt.n), tt.text, tt.n)
 	}
 }
 
@@ -264,8 +254,6 @@ func TestThreeLayerAutoLimits(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Epoch() > 0; got != tt.want {
-			t.Errorf("%d characters, threshold %d: compacted %t, want %t", tt.n, p.Threshold, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, r.View.Epoch() > 0, tt.n, p.Threshold)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestThreeLayerMicro(t *testing.T) {
@@ -31,13 +30,9 @@ func TestThreeLayerMicro(t *testing.T) {
 			}
 			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), &tt.p)).All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
-				if e.New.Text != "[Previous tool result compacted]" {
-					t.Errorf("%q", e.New.Text)
-				}
+				stagetest.Same(t, "[Previous tool result compacted]", e.New.Text)
 			}
 		})
 	}
@@ -53,7 +48,5 @@ func TestThreeLayerMicroArrays(t *testing.T) {
 	}
 	c.Play(`call c Other 10; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), nil)).All()
-	if diff := cmp.Diff([]string{fmt.Sprintf("clear@5 m%d.1", old)}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{fmt.Sprintf("clear@5 m%d.1", old)}, r.Edits())
 }
