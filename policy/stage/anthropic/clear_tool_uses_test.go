@@ -160,25 +160,39 @@ func TestClearToolUsesNotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ key, value, want string }{
-		{"keep", "4", "4"}, {"keep", "0", "0"}, {"keep", "{tool_uses: 5}", "5"}, {"keep", "{type: tool_uses, value: 0}", "0"},
-		{"keep", "-1", ""}, {"keep", "none", ""}, {"keep", "{input_tokens: 5}", ""}, {"keep", "{type: tool_uses}", ""},
-		{"keep", "{type: input_tokens, value: 5}", ""}, {"keep", "{type: tool_uses, value: 5, more: 1}", ""}, {"keep", "[5]", ""}, {"keep", "", ""},
-		{"clear_at_least", "5000", "5000"}, {"clear_at_least", "{type: input_tokens, value: 6000}", "6000"},
-		{"clear_at_least", "{input_tokens: 7000}", "7000"}, {"clear_at_least", "none", "none"}, {"clear_at_least", "0", "none"},
-		{"clear_at_least", "{type: tool_uses, value: 5}", ""}, {"clear_at_least", "{input_tokens: some}", ""}, {"clear_at_least", "1.5", ""},
-	} {
-		err := p.Set("clear_tool_uses."+tt.key, tt.value)
-		if tt.want == "" {
+	stagetest.Rows(t, `
+keep           | 4                                    | 4
+keep           | 0                                    | 0
+keep           | {tool_uses: 5}                       | 5
+keep           | {type: tool_uses, value: 0}          | 0
+keep           | -1                                   | ""
+keep           | none                                 | ""
+keep           | {input_tokens: 5}                    | ""
+keep           | {type: tool_uses}                    | ""
+keep           | {type: input_tokens, value: 5}       | ""
+keep           | {type: tool_uses, value: 5, more: 1} | ""
+keep           | [5]                                  | ""
+keep           | ""                                   | ""
+clear_at_least | 5000                                 | 5000
+clear_at_least | {type: input_tokens, value: 6000}    | 6000
+clear_at_least | {input_tokens: 7000}                 | 7000
+clear_at_least | none                                 | none
+clear_at_least | 0                                    | none
+clear_at_least | {type: tool_uses, value: 5}          | ""
+clear_at_least | {input_tokens: some}                 | ""
+clear_at_least | 1.5                                  | ""
+`, func(key, value, want string) {
+		err := p.Set("clear_tool_uses."+key, value)
+		if want == "" {
 			if err == nil {
-				t.Errorf("%s: %s: no error", tt.key, tt.value)
+				t.Errorf("%s: %s: no error", key, value)
 			}
-			continue
+			return
 		}
-		if got, _ := p.Get("clear_tool_uses." + tt.key); err != nil || got != tt.want {
-			t.Errorf("%s: %s: %s, %v", tt.key, tt.value, got, err)
+		if got, _ := p.Get("clear_tool_uses." + key); err != nil || got != want {
+			t.Errorf("%s: %s: %s, %v", key, value, got, err)
 		}
-	}
+	})
 }
 
 // What clear_thinking takes off is not in the prompt the trigger reads; what this stage itself cleared at the request

@@ -73,25 +73,30 @@ func TestCompactAPIInstructions(t *testing.T) {
 
 // The API's own notation and the plain number are the same.
 func TestCompactAPINotation(t *testing.T) {
-	for _, tt := range []struct{ value, want string }{
-		{"150001", "150001"}, {"{input_tokens: 150002}", "150002"}, {"{type: input_tokens, value: 150003}", "150003"},
-		{"49999", ""}, {"{input_tokens: 49999}", ""}, {"{tool_uses: 60000}", ""}, {"none", ""},
-	} {
-		p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages:\n  - compact_api:\n      trigger: "+tt.value+"\n"), stagetest.Registry(t, defineCompactAPI()), nil)
-		if tt.want == "" {
+	stagetest.Rows(t, `
+150001                              | 150001
+{input_tokens: 150002}              | 150002
+{type: input_tokens, value: 150003} | 150003
+49999                               | ""
+{input_tokens: 49999}               | ""
+{tool_uses: 60000}                  | ""
+none                                | ""
+`, func(value, want string) {
+		p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages:\n  - compact_api:\n      trigger: "+value+"\n"), stagetest.Registry(t, defineCompactAPI()), nil)
+		if want == "" {
 			if err == nil {
-				t.Errorf("%s: no error", tt.value)
+				t.Errorf("%s: no error", value)
 			}
-			continue
+			return
 		}
 		if err != nil {
-			t.Errorf("%s: %v", tt.value, err)
-			continue
+			t.Errorf("%s: %v", value, err)
+			return
 		}
-		if got, _ := p.Get("compact_api.trigger"); got != tt.want {
-			t.Errorf("%s: %s", tt.value, got)
+		if got, _ := p.Get("compact_api.trigger"); got != want {
+			t.Errorf("%s: %s", value, got)
 		}
-	}
+	})
 }
 
 func TestCompactAPITriggerTooLow(t *testing.T) {
@@ -143,15 +148,15 @@ func TestCompactAPIRecorded(t *testing.T) {
 func TestCompactAPIAfterClearing(t *testing.T) {
 	c := stagetest.Uses(4)
 	api := compacting(nil)
-	for _, over := range []struct {
-		overhead int
-		want     bool
-	}{{150000, false}, {150400, true}} {
+	stagetest.Rows(t, `
+150000 | false
+150400 | true
+`, func(overhead int, want bool) {
 		r := stagetest.NewRun(t, c,
 			stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 0 })),
 			stagetest.Start(t, defineCompactAPI(), api))
-		r.Overhead = over.overhead - 100
+		r.Overhead = overhead - 100
 		r.All()
-		stagetest.Same(t, over.want, r.View.Epoch() > 0, r.Overhead, r.Payload)
-	}
+		stagetest.Same(t, want, r.View.Epoch() > 0, r.Overhead, r.Payload)
+	})
 }

@@ -102,16 +102,19 @@ func TestPercentOverride(t *testing.T) {
 
 // A name means a version of a model, not a later one that begins alike.
 func TestIsModel(t *testing.T) {
-	for _, c := range []struct {
-		id, name string
-		want     bool
-	}{
-		{"claude-opus-5", "opus-5", true}, {"claude-opus-5-20261101", "opus-5", true}, {"claude-opus-5[1m]", "opus-5", true}, {"eu.anthropic.claude-opus-5-v1:0", "opus-5", true},
-		{"claude-opus-5-latest", "opus-5", true}, {"claude-opus-5-5", "opus-5", false}, {"claude-opus-5-5-20261101", "opus-5", false}, {"claude-opus-5-5", "opus-5-5", true},
-		{"claude-sonnet-5", "opus-5", false},
-	} {
-		stagetest.Same(t, c.want, isModel(c.id, c.name), c.id, c.name)
-	}
+	stagetest.Rows(t, `
+claude-opus-5                   | opus-5   | true
+claude-opus-5-20261101          | opus-5   | true
+claude-opus-5[1m]               | opus-5   | true
+eu.anthropic.claude-opus-5-v1:0 | opus-5   | true
+claude-opus-5-latest            | opus-5   | true
+claude-opus-5-5                 | opus-5   | false
+claude-opus-5-5-20261101        | opus-5   | false
+claude-opus-5-5                 | opus-5-5 | true
+claude-sonnet-5                 | opus-5   | false
+`, func(id, name string, want bool) {
+		stagetest.Same(t, want, isModel(id, name), id, name)
+	})
 }
 
 // limits are the thresholds of a run, to be changed by a test.

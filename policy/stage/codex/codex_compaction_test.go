@@ -536,11 +536,14 @@ func TestCodexCompactionImages(t *testing.T) {
 // A new context begins past the limit by the buffer, below 95 % of the window; nothing is asked for, nothing stays but what a
 // turn begins with.
 func TestCodexCompactionNewContext(t *testing.T) {
-	for _, tt := range []struct{ window, buffer, want int }{
-		{272000, 0, 244800}, {272000, 10000, 254800}, {272000, 16384, 258400}, {1000000, 16384, 916384},
-	} {
-		stagetest.Same(t, tt.want, codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, tt.buffer }).limit(tt.window), tt)
-	}
+	stagetest.Rows(t, `
+272000  | 0     | 244800
+272000  | 10000 | 254800
+272000  | 16384 | 258400
+1000000 | 16384 | 916384
+`, func(window, buffer, want int) {
+		stagetest.Same(t, want, codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, buffer }).limit(window), window)
+	})
 	for _, turn := range []string{"m3", ""} {
 		c := stagetest.Talk(`meta say <environment_context>here</environment_context>; prompt go; assistant use a Read`)
 		if turn == "" {

@@ -389,18 +389,18 @@ func TestGeminiWaits(t *testing.T) {
 
 // What is summarised is sent twice: for the summary, and for its check.
 func TestGeminiCalls(t *testing.T) {
-	for _, tt := range []struct {
-		window int
-		verify bool
-		whole  bool
-	}{{200000, true, true}, {200000, false, true}, {10000, true, false}} {
+	stagetest.Rows(t, `
+200000 | true  | true
+200000 | false | true
+10000  | true  | false
+`, func(window int, verify, whole bool) {
 		c := stagetest.Talk(`
 prompt old; assistant think t*4000 use a Read; answers result a "line\n"*8000  # 10,000 tokens
 assistant say done; prompt go
 `)
-		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget, p.Cut = tt.verify, 5000, "lines" })
+		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget, p.Cut = verify, 5000, "lines" })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
-		r.Window = tt.window
+		r.Window = window
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
@@ -408,13 +408,13 @@ assistant say done; prompt go
 		r.Fire(policy.Prepare, 5, policy.Context{})
 		e := r.View.Edits()[0]
 		input := 1000 + 1 + 4 + 1 + 10000 // no thinking
-		if !tt.whole {
+		if !whole {
 			input = 1000 + 1 + 4 + 1 + policy.RoundQuarter(len("Output too large. Showing the last 30 of 8001 lines. For full output see: ~/.gemini/tmp/tool-outputs/read_a.txt\n...\n")+29*5)
 		}
 		want := &policy.Call{Kind: "compaction", Prompt: 1000, Prefix: "own", Input: input, Output: 500}
-		if tt.verify {
+		if verify {
 			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83, Output: 500}
 		}
-		stagetest.Same(t, want, e.Call, tt.window)
-	}
+		stagetest.Same(t, want, e.Call, window)
+	})
 }

@@ -101,34 +101,40 @@ func TestGooseCompactionInTurn(t *testing.T) {
 
 // Results are left out from the middle outwards, as filter_tool_responses of the source does.
 func TestGooseLeftOut(t *testing.T) {
-	for _, tt := range []struct {
-		n, percent int
-		want       []int
-	}{
-		{10, 0, nil}, {0, 100, nil}, {1, 100, nil}, {2, 10, []int{0}}, {10, 10, []int{4}}, {10, 20, []int{4, 5}},
-		{10, 50, []int{2, 3, 4, 5, 6}}, {10, 100, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		{5, 100, []int{0, 1, 2, 3}}, // its last one never goes: an odd number has no pair for it
-	} {
+	stagetest.Rows(t, `
+10 | 0   | null
+0  | 100 | null
+1  | 100 | null
+2  | 10  | [0]
+10 | 10  | [4]
+10 | 20  | [4,5]
+10 | 50  | [2,3,4,5,6]
+10 | 100 | [0,1,2,3,4,5,6,7,8,9]
+5  | 100 | [0,1,2,3]  # its last one never goes: an odd number has no pair for it
+`, func(n, percent int, want []int) {
 		var got []int
-		for i, left := range leftOut(tt.n, tt.percent) {
+		for i, left := range leftOut(n, percent) {
 			if left {
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%d results, %d %%: %v, want %v", tt.n, tt.percent, got, tt.want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d results, %d %%: %v, want %v", n, percent, got, want)
 		}
-	}
+	})
 }
 
 // A summary request that exceeds the window leaves results out; where that is not enough it fails.
 func TestGooseCompactionTooLong(t *testing.T) {
-	for _, tt := range []struct {
-		text    int // tokens of a prompt
-		retries int
-		ok      bool
-	}{{1000, 0, true}, {60000, 1, true}, {80000, 3, true}, {150000, 4, true}, {250000, 4, false}} {
-		c := stagetest.Talk(`prompt x*%d`, 4*tt.text)
+	stagetest.Rows(t, `
+# text: tokens of a prompt
+1000   | 0 | true
+60000  | 1 | true
+80000  | 3 | true
+150000 | 4 | true
+250000 | 4 | false
+`, func(text, retries int, ok bool) {
+		c := stagetest.Talk(`prompt x*%d`, 4*text)
 		for i := range 10 {
 			c.Play(`call %v Read %d`, i, 4*15000)
 		}
@@ -136,46 +142,47 @@ func TestGooseCompactionTooLong(t *testing.T) {
 		r := bench(t, c, 190000, goose(nil))
 		r.Fire(policy.Prepare, 10, policy.Context{})
 		edits := r.View.Edits()
-		if len(edits) != 1 || tt.ok && (edits[0].Call.Retries != tt.retries || edits[0].Call.Input > 200000) ||
-			!tt.ok && (edits[0].Kind != policy.KindFail || edits[0].Detail["retries"] != tt.retries) {
-			t.Errorf("%d: %d edits, %+v", tt.text, len(edits), edits)
+		if len(edits) != 1 || ok && (edits[0].Call.Retries != retries || edits[0].Call.Input > 200000) ||
+			!ok && (edits[0].Kind != policy.KindFail || edits[0].Detail["retries"] != retries) {
+			t.Errorf("%d: %d edits, %+v", text, len(edits), edits)
 		}
-	}
+	})
 }
 
 // The source's own cases.
 func TestGooseCutoff(t *testing.T) {
-	for _, tt := range []struct {
-		window    int
-		threshold float64
-		want      int
-	}{
-		{128000, 0.8, 15}, {200000, 0.8, 24}, {1000000, 0.8, 120}, {50000, 0.8, 10}, {10000, 0.8, 10}, {10000000, 0.8, 500},
-		{200000, 0.3, 10}, {1000000, 0.5, 75}, {200000, 0, 24}, {200000, -1, 24},
-	} {
-		stagetest.Same(t, tt.want, (&GooseToolPairs{Threshold: tt.threshold}).cutoff(tt.window), tt.window, tt.threshold)
-	}
+	stagetest.Rows(t, `
+128000   | 0.8 | 15
+200000   | 0.8 | 24
+1000000  | 0.8 | 120
+50000    | 0.8 | 10
+10000    | 0.8 | 10
+10000000 | 0.8 | 500
+200000   | 0.3 | 10
+1000000  | 0.5 | 75
+200000   | 0   | 24
+200000   | -1  | 24
+`, func(window int, threshold float64, want int) {
+		stagetest.Same(t, want, (&GooseToolPairs{Threshold: threshold}).cutoff(window), window, threshold)
+	})
 }
 
 func TestGooseToolPairs(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		earlier int // calls of the first turn
-		current int // of the second, before the request
-		gone    int
-	}{
-		{"at the cutoff and a batch", 15, 0, 0},
-		{"one more", 16, 0, 10},
-		{"the current turn's do not count", 15, 20, 0},
-		{"one more, and the current turn's", 16, 5, 10},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	stagetest.Rows(t, `
+# earlier: calls of the first turn
+# current: of the second, before the request
+at the cutoff and a batch        | 15 | 0  | 0
+one more                         | 16 | 0  | 10
+the current turn's do not count  | 15 | 20 | 0
+one more, and the current turn's | 16 | 5  | 10
+`, func(name string, earlier, current, gone int) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go`)
-			for i := range tt.earlier {
+			for i := range earlier {
 				c.Play(`call a%d Read 40`, i)
 			}
 			c.Play(`assistant say done; prompt "and now"`)
-			for i := range tt.current {
+			for i := range current {
 				c.Play(`call b%d Read 40`, i)
 			}
 			request := len(c.Requests)
@@ -190,13 +197,13 @@ func TestGooseToolPairs(t *testing.T) {
 			r.View.Join(response)
 			r.View.Join(response + 1)
 			r.Fire(policy.Respond, request+1, policy.Context{})
-			want := append([]string{"m0"}, stagetest.Messages(1+2*tt.gone, len(c.Messages))...)
-			for range tt.gone {
+			want := append([]string{"m0"}, stagetest.Messages(1+2*gone, len(c.Messages))...)
+			for range gone {
 				want = append(want, "summary of a call")
 			}
 			stagetest.Same(t, want, stagetest.Order(r))
 		})
-	}
+	})
 }
 
 // A response with several calls goes as a whole, its text stays.

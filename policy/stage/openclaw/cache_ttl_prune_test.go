@@ -188,35 +188,45 @@ func TestCacheTTLPruneChars(t *testing.T) {
 }
 
 func TestGlob(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"read", "read", true}, {"read", "reader", false}, {"read", "rea", false}, {"*", "", true}, {"*", "x", true},
-		{"re*", "read", true}, {"re*", "are", false}, {"*ad", "read", true}, {"*ad", "reads", false}, {"*image*", "get_image_of", true},
-		{"*image*", "imag", false}, {"a*b*c", "axxbyyc", true}, {"a*b*c", "ac", false}, {"a*a", "a", false}, {"a*a", "aa", true},
-		{"*ab*ab", "abab", true}, {"*ab*ab", "ab", false}, {"", "", true}, {"", "x", false}, {"a**b", "ab", true},
-	} {
-		stagetest.Same(t, tt.want, glob(tt.pattern, tt.name), tt.name, tt.pattern)
-	}
+	stagetest.Rows(t, `
+read    | read         | true
+read    | reader       | false
+read    | rea          | false
+*       | ""           | true
+*       | x            | true
+re*     | read         | true
+re*     | are          | false
+*ad     | read         | true
+*ad     | reads        | false
+*image* | get_image_of | true
+*image* | imag         | false
+a*b*c   | axxbyyc      | true
+a*b*c   | ac           | false
+a*a     | a            | false
+a*a     | aa           | true
+*ab*ab  | abab         | true
+*ab*ab  | ab           | false
+""      | ""           | true
+""      | x            | false
+a**b    | ab           | true
+`, func(pattern, name string, want bool) {
+		stagetest.Same(t, want, glob(pattern, name), name, pattern)
+	})
 }
 
 // TestLimits: nothing is cleared below the share at which trimming begins, whatever the share for clearing.
 func TestLimits(t *testing.T) {
-	for _, tt := range []struct {
-		soft, hard float64
-		want       []int
-	}{
-		{0.3, 0.5, []int{60000, 100000}},
-		{0.9, 0.5, []int{180000, 180000}},
-	} {
+	stagetest.Rows(t, `
+0.3 | 0.5 | [60000,100000]
+0.9 | 0.5 | [180000,180000]
+`, func(soft, hard float64, want []int) {
 		d := defineCacheTTLPrune()
 		p := d.Params.(*CacheTTLPrune)
-		p.SoftTrimRatio, p.HardClearRatio = tt.soft, tt.hard
+		p.SoftTrimRatio, p.HardClearRatio = soft, hard
 		var got []int
 		for _, l := range (&policy.StageConfig{Definition: d, Params: p}).Limits(policy.Circumstances{Window: 200000}).List {
 			got = append(got, l.Tokens)
 		}
-		stagetest.Same(t, tt.want, got, tt.soft, tt.hard)
-	}
+		stagetest.Same(t, want, got, soft, hard)
+	})
 }

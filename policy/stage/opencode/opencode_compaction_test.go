@@ -73,31 +73,27 @@ func TestOpencodeCompactionView(t *testing.T) {
 		}
 		return list
 	}
-	for _, tt := range []struct {
-		name   string
-		manual bool
-		want   []string
-	}{
-		{"on overflow", false, []string{"user: What did we do so far?", "assistant: ", "user: Continue if you have next steps"}},
-		{"by hand", true, []string{"user: What did we do so far?", "assistant: "}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	stagetest.Rows(t, `
+on overflow | false | ["user: What did we do so far?","assistant: ","user: Continue if you have next steps"]
+by hand     | true  | ["user: What did we do so far?","assistant: "]
+`, func(name string, manual bool, want []string) {
+		t.Run(name, func(t *testing.T) {
 			r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(), overflow(nil)))
 			for m := range 3 {
 				r.View.Join(m)
 			}
 			r.Last = policy.Response{Usage: jsonl.Usage{Input: 170000}, Known: true, Message: 1}
-			if tt.manual {
+			if manual {
 				r.Fire(policy.Manual, 1, policy.Context{MaxOutput: 64000})
 			} else {
 				r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
 			}
-			stagetest.Same(t, tt.want, texts(r))
+			stagetest.Same(t, want, texts(r))
 			if v := view.CheckAPI(r.View); v != nil {
 				t.Errorf("%v", v)
 			}
 		})
-	}
+	})
 }
 
 // The 1.18 summariser is shown 2,000 characters of an output, its share of the tokens rounded down, and all of any

@@ -123,22 +123,20 @@ func TestOpencodePruneUnsent(t *testing.T) {
 // A compaction's own request counts as a user message, others that it inserts do not, and the walk goes no further back
 // than its summary.
 func TestOpencodePruneSummary(t *testing.T) {
-	for _, tt := range []struct {
-		request bool // the first inserted message is the compaction's request
-		turns   int  // after it
-		want    bool
-	}{
-		{true, 1, true}, // the pair lies inside the two protected ones: its summary does not stop the walk
-		{true, 2, false},
-		{false, 1, false},
-	} {
-		c, at := prompts(append([][]int{{90000}}, make([][]int, tt.turns)...)...)
+	stagetest.Rows(t, `
+# request: the first inserted message is the compaction's request
+# turns: after it
+true  | 1 | true  # the pair lies inside the two protected ones: its summary does not stop the walk
+true  | 2 | false
+false | 1 | false
+`, func(request bool, turns int, want bool) {
+		c, at := prompts(append([][]int{{90000}}, make([][]int, turns)...)...)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil))
 		r.View.Join(0)
 		r.View.Join(1)
 		r.View.Join(2)
 		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
-			{Role: "user", Turn: tt.request, Contents: []policy.Content{{Tokens: 1}}},
+			{Role: "user", Turn: request, Contents: []policy.Content{{Tokens: 1}}},
 			{Role: "assistant", Summary: true, Contents: []policy.Content{{Tokens: 1}}},
 		}, Keep: []policy.ItemID{0, 1, 2}}); err != nil {
 			t.Fatal(err)
@@ -147,6 +145,6 @@ func TestOpencodePruneSummary(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
-		stagetest.Same(t, tt.want, r.Shown(at["1.1"]) != "", tt)
-	}
+		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", request)
+	})
 }

@@ -149,48 +149,56 @@ func TestOpencodeTailBudget(t *testing.T) {
 
 // The budget where none is set: a quarter of what is usable, the window less 32,000, within bounds.
 func TestOpencodeTailDefaultBudget(t *testing.T) {
-	for _, tt := range []struct {
-		count  string
-		window int
-		want   int
-	}{
-		{"1.18.3", 200000, 8000}, {"1.18", 200000, 15000},
-		{"1.18.3", 63996, 7999}, {"1.18.3", 64004, 8000},
-		{"1.18", 91996, 14999}, {"1.18", 92004, 15000},
-		{"1.18.3", 40004, 2001}, {"1.18.3", 39996, 2000},
-		{"1.18", 40004, 2001}, {"1.18", 36000, 2000},
-	} {
-		for n, fits := range map[int]bool{4*tt.want + 1: true, 4*tt.want + 2: false} {
+	stagetest.Rows(t, `
+1.18.3 | 200000 | 8000
+1.18   | 200000 | 15000
+1.18.3 | 63996  | 7999
+1.18.3 | 64004  | 8000
+1.18   | 91996  | 14999
+1.18   | 92004  | 15000
+1.18.3 | 40004  | 2001
+1.18.3 | 39996  | 2000
+1.18   | 40004  | 2001
+1.18   | 36000  | 2000
+`, func(count string, window, want int) {
+		for n, fits := range map[int]bool{4*want + 1: true, 4*want + 2: false} {
 			c := stagetest.Talk(`prompt x*10000; prompt x*%d`, n-55)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(tt.count, -1, -1)))
-			r.Window = tt.window
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(count, -1, -1)))
+			r.Window = window
 			r.View.Join(0)
 			r.View.Join(1)
 			r.Fire(policy.Manual, 0, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, fits, len(kept(r)) == 1, tt.count, tt.window, n)
+			stagetest.Same(t, fits, len(kept(r)) == 1, count, window, n)
 		}
-	}
+	})
 }
 
 func TestOpencodeTailTurns(t *testing.T) {
-	for _, tt := range []struct {
-		count string
-		turns int
-		want  int // turns kept
-	}{
-		{"1.18.3", -1, 2}, {"1.18.3", 0, 0}, {"1.18.3", 1, 1}, {"1.18.3", 2, 2}, {"1.18.3", 3, 3},
-		{"1.18", -1, 4}, {"1.18", 0, 0}, {"1.18", 1, 1}, {"1.18", 2, 2}, {"1.18", 3, 3}, {"1.18", 9, 4},
-		{"1.1.36", -1, 0}, {"1.1.36", 2, 0},
-	} {
-		t.Run(fmt.Sprintf("%s, %d", tt.count, tt.turns), func(t *testing.T) {
+	stagetest.Rows(t, `
+# want: turns kept
+1.18.3 | -1 | 2
+1.18.3 | 0  | 0
+1.18.3 | 1  | 1
+1.18.3 | 2  | 2
+1.18.3 | 3  | 3
+1.18   | -1 | 4
+1.18   | 0  | 0
+1.18   | 1  | 1
+1.18   | 2  | 2
+1.18   | 3  | 3
+1.18   | 9  | 4
+1.1.36 | -1 | 0
+1.1.36 | 2  | 0
+`, func(count string, turns, want int) {
+		t.Run(fmt.Sprintf("%s, %d", count, turns), func(t *testing.T) {
 			c := stagetest.Talk(`prompt x*9000  # does not fit`)
 			for range 4 {
 				c.Play(`prompt "and now"; assistant say done`)
 			}
-			r := compacted(t, c, keeping(tt.count, tt.turns, 1000))
-			stagetest.Same(t, from(c, 9-2*tt.want), kept(r))
+			r := compacted(t, c, keeping(count, turns, 1000))
+			stagetest.Same(t, from(c, 9-2*want), kept(r))
 		})
-	}
+	})
 }
 
 // A tail begins at an assistant message or a prompt, so a budget that only a result and what follows fit keeps what
@@ -200,23 +208,26 @@ func TestOpencodeTailNotAtResult(t *testing.T) {
 prompt go; assistant use a Read; answers result a ok  # 2
 assistant say well  # 3
 `)
-	for _, tt := range []struct {
-		stretch int // of the messages from this one on
-		less    int
-		want    int
-	}{{1, 0, 1}, {1, 1, 3}, {2, 0, 3}, {3, 0, 3}, {3, 1, 4}} {
+	stagetest.Rows(t, `
+# stretch: of the messages from this one on
+1 | 0 | 1
+1 | 1 | 3
+2 | 0 | 3
+3 | 0 | 3
+3 | 1 | 4
+`, func(stretch, less, want int) {
 		r := stagetest.NewRun(t, c)
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
 		var ids []policy.ItemID
-		for _, m := range from(c, tt.stretch) {
+		for _, m := range from(c, stretch) {
 			ids = append(ids, policy.ItemID(m))
 		}
-		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - tt.less
+		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - less
 		got := kept(compacted(t, c, keeping("1.18", -1, budget)))
-		stagetest.Same(t, from(c, tt.want), got, tt.stretch, tt.less)
-	}
+		stagetest.Same(t, from(c, want), got, stretch, less)
+	})
 }
 
 // A history that fits whole is summarised whole.

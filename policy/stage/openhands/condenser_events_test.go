@@ -272,16 +272,22 @@ func TestCondenserEventsManual(t *testing.T) {
 }
 
 func TestCondenserEventsRoom(t *testing.T) {
-	for _, tt := range []struct {
-		size, first int
-		ok          bool
-	}{{120, 4, true}, {120, 58, true}, {120, 59, false}, {100, 1, true}, {12, 4, true}, {11, 4, false}, {4, 0, true}, {4, 1, false}} {
-		_, err := defineCondenserEvents().New(condensing(func(p *CondenserEvents) { p.MaxSize, p.KeepFirst = tt.size, tt.first }))
+	stagetest.Rows(t, `
+120 | 4  | true
+120 | 58 | true
+120 | 59 | false
+100 | 1  | true
+12  | 4  | true
+11  | 4  | false
+4   | 0  | true
+4   | 1  | false
+`, func(size, first int, ok bool) {
+		_, err := defineCondenserEvents().New(condensing(func(p *CondenserEvents) { p.MaxSize, p.KeepFirst = size, first }))
 		var say *policy.Error
-		if (err == nil) != tt.ok || err != nil && (!errors.As(err, &say) || say.Hint == "") {
-			t.Errorf("%d events, %d first: %v", tt.size, tt.first, err)
+		if (err == nil) != ok || err != nil && (!errors.As(err, &say) || say.Hint == "") {
+			t.Errorf("%d events, %d first: %v", size, first, err)
 		}
-	}
+	})
 }
 
 func unitsOf(change func(*CondenserEvents)) *CondenserEvents {

@@ -103,24 +103,27 @@ func TestSlidingWindowSource(t *testing.T) {
 
 func TestSlidingWindowLimits(t *testing.T) {
 	// A prompt, an answer, and so on: every second message may begin a window.
-	for _, tt := range []struct {
-		turns    int
-		messages int
-		want     int // what is left at the last request
-	}{
-		{20, 40, 39}, {21, 40, 39}, {22, 40, 39}, {25, 40, 39}, // 40 would begin with an answer
-		{20, 39, 39}, {21, 39, 39}, {2, 2, 1}, {2, 3, 3},
-	} {
+	stagetest.Rows(t, `
+# want: what is left at the last request
+20 | 40 | 39  # 40 would begin with an answer
+21 | 40 | 39  # 40 would begin with an answer
+22 | 40 | 39  # 40 would begin with an answer
+25 | 40 | 39  # 40 would begin with an answer
+20 | 39 | 39
+21 | 39 | 39
+2  | 2  | 1
+2  | 3  | 3
+`, func(turns, messages, want int) {
 		c := stagetest.NewConvo()
-		for i := range tt.turns {
+		for i := range turns {
 			c.Play(`prompt %v; assistant say done`, i)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(tt.messages, "request", "prompt")))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(messages, "request", "prompt")))
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
-		stagetest.Same(t, tt.want, left, 2*tt.turns-1, tt.messages)
-	}
+		stagetest.Same(t, want, left, 2*turns-1, messages)
+	})
 }
 
 // The definition's example: the fourth message is a tool result, the fifth the assistant's, the sixth a result again.

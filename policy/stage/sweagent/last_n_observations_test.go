@@ -75,19 +75,16 @@ func TestLastNObservationsOracle(t *testing.T) {
 
 // At each request the newest n stay, and what is masked stays masked. With polling, masking waits for so many.
 func TestLastNObservationsSteps(t *testing.T) {
-	for _, tt := range []struct {
-		n, polling int
-		want       []string
-	}{
-		{2, 1, []string{"clear@4 m2", "clear@5 m4", "clear@6 m6"}},
-		{1, 1, []string{"clear@3 m2", "clear@4 m4", "clear@5 m6", "clear@6 m8"}},
-		{2, 3, []string{"clear@6 m2", "clear@6 m4", "clear@6 m6"}},
-		{5, 1, nil},
-	} {
+	stagetest.Rows(t, `
+2 | 1 | ["clear@4 m2","clear@5 m4","clear@6 m6"]
+1 | 1 | ["clear@3 m2","clear@4 m4","clear@5 m6","clear@6 m8"]
+2 | 3 | ["clear@6 m2","clear@6 m4","clear@6 m6"]
+5 | 1 | null
+`, func(n, polling int, want []string) {
 		c := stagetest.Uses(5)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N, p.Polling = tt.n, tt.polling }))).All()
-		stagetest.Same(t, tt.want, r.Edits(), tt.n, tt.polling)
-	}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N, p.Polling = n, polling }))).All()
+		stagetest.Same(t, want, r.Edits(), n, polling)
+	})
 }
 
 // A prompt typed later is no observation.

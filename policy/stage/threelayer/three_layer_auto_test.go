@@ -205,55 +205,70 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 }
 
 func TestFirstUnits(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		n    int
-		want string
-	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"a😀b", 3, "a😀"}, {"a😀b", 2, "a"}, {"", 0, ""}, {"é", 1, "é"}} {
-		stagetest.Same(t, tt.want, measure.FirstUnits(tt.text, tt.n), tt.text, tt.n)
-	}
+	stagetest.Rows(t, `
+abc | 3 | abc
+abc | 2 | ab
+a😀b | 3 | a😀
+a😀b | 2 | a
+""  | 0 | ""
+é   | 1 | é
+`, func(text string, n int, want string) {
+		stagetest.Same(t, want, measure.FirstUnits(text, n), text, n)
+	})
 }
 
 // [{"role":"user","content":"…"}] is 30 characters longer than its text. The prompt is of 11 tokens.
 func TestThreeLayerAutoSource(t *testing.T) {
-	for _, tt := range []struct{ n, source, want int }{
-		{79997, 80000, 19999}, {79998, 80000, 20000}, {79999, 80000, 20000}, {80000, 80000, 20000},
-		{80001, 80000, 20000}, {80002, 80000, 20000}, {80006, 80000, 20000}, {200000, 80000, 20000},
-		{101, 102, 25}, {102, 102, 26}, {103, 102, 26}, {106, 102, 26}, {102, 101, 25},
-		{200000, 0, 0},
-	} {
-		c := stagetest.Talk(`prompt x*%d`, tt.n-30)
+	stagetest.Rows(t, `
+79997  | 80000 | 19999
+79998  | 80000 | 20000
+79999  | 80000 | 20000
+80000  | 80000 | 20000
+80001  | 80000 | 20000
+80002  | 80000 | 20000
+80006  | 80000 | 20000
+200000 | 80000 | 20000
+101    | 102   | 25
+102    | 102   | 26
+103    | 102   | 26
+106    | 102   | 26
+102    | 101   | 25
+200000 | 0     | 0
+`, func(n, source, want int) {
+		c := stagetest.Talk(`prompt x*%d`, n-30)
 		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		if p.SourceChars != 80000 {
 			t.Fatalf("%d characters of source by default", p.SourceChars)
 		}
-		p.SourceChars = tt.source
+		p.SourceChars = source
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
 		e := r.View.Edits()[0]
-		if e.Call.Input != 11+tt.want || e.Call.Prompt != 11 || e.Detail["json_chars"] != tt.n {
-			t.Errorf("%d characters, %d of source: %+v, %v; want input %d", tt.n, tt.source, e.Call, e.Detail, 11+tt.want)
+		if e.Call.Input != 11+want || e.Call.Prompt != 11 || e.Detail["json_chars"] != n {
+			t.Errorf("%d characters, %d of source: %+v, %v; want input %d", n, source, e.Call, e.Detail, 11+want)
 		}
-	}
+	})
 }
 
 func TestThreeLayerAutoLimits(t *testing.T) {
-	for _, tt := range []struct {
-		n, threshold int
-		want         bool
-	}{
-		{199999, -1, false}, {200000, -1, false}, {200001, -1, true}, {200004, -1, true},
-		{39, 10, false}, {40, 10, false}, {41, 10, true},
-	} {
-		c := stagetest.Talk(`prompt x*%d`, tt.n-30)
+	stagetest.Rows(t, `
+199999 | -1 | false
+200000 | -1 | false
+200001 | -1 | true
+200004 | -1 | true
+39     | 10 | false
+40     | 10 | false
+41     | 10 | true
+`, func(n, threshold int, want bool) {
+		c := stagetest.Talk(`prompt x*%d`, n-30)
 		p := defineThreeLayerAuto().Params.(*ThreeLayerAuto)
-		if tt.threshold >= 0 {
-			p.Threshold = tt.threshold
+		if threshold >= 0 {
+			p.Threshold = threshold
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, tt.want, r.View.Epoch() > 0, tt.n, p.Threshold)
-	}
+		stagetest.Same(t, want, r.View.Epoch() > 0, n, p.Threshold)
+	})
 }
