@@ -9,60 +9,38 @@ import (
 
 // TestRewinds: the branch with the latest leaf is the conversation.
 func TestRewinds(t *testing.T) {
-	runShapes(t, []shapeCase{
-		{
-			name: "a prompt interrupted and typed again, four times",
-			lines: transcript(`
+	runShapes(t, `
+# a prompt interrupted and typed again, four times
 user u1 - hello; said a1 u1 m1
 user u2 a1 more; user u3 a1 "more still"; attachment x3 u3 task_reminder
 user u4 a1 "more!"; said a4 u4 m4; user i4 a4 [{"text":"[Request interrupted by user]","type":"text"}]
 user u5 a1 more; attachment x5 u5 task_reminder; said a5 x5 m5
-`),
-			want: "u1 a1 u5 x5 a5",
-		},
-		{
-			name: "an earlier branch resumed",
-			lines: transcript(`
+= u1 a1 u5 x5 a5
+# an earlier branch resumed
 user u1 - hello; said a1 u1 m1; user u2 a1 "one way"; said a2 u2 m2
 user u3 a1 another; said a3 u3 m3; user u4 a2 back
-`),
-			want: "u1 a1 u2 a2 u4",
-		},
-		{
-			name: "a command's lines left beside the chain",
-			lines: transcript(`
+= u1 a1 u2 a2 u4
+# a command's lines left beside the chain
 user u1 - hello; said a1 u1 m1
 user c1 a1 <command-name>/exit</command-name>; user c2 c1 "<local-command-stdout>Bye!</local-command-stdout>"
 user u2 a1 again; said a2 u2 m2
-`),
-			want: "u1 a1 u2 a2",
-		},
-		{
-			name:  "last-prompt names the live leaf",
-			lines: transcript(`user u1 - hello; said a1 u1 m1; user u2 a1 more; said a2 u2 m2; lastPrompt a1`),
-			want:  "u1 a1",
-		},
-		{
-			name:  "the last last-prompt counts",
-			lines: transcript(`user u1 - hello; said a1 u1 m1; lastPrompt a1; user u2 a1 more; said a2 u2 m2; lastPrompt a1; lastPrompt a2`),
-			want:  "u1 a1 u2 a2",
-		},
-		{
-			name:  "a last-prompt that names a system line",
-			lines: transcript(`user u1 - hello; said a1 u1 m1; system y1 a1 turn_duration; lastPrompt y1`),
-			want:  "u1 a1",
-		},
-		{
-			name:  "a last-prompt that newer lines make stale",
-			lines: transcript(`user u1 - hello; said a1 u1 m1; lastPrompt a1; user u2 a1 more; said a2 u2 m2`),
-			want:  "u1 a1 u2 a2",
-		},
-		{
-			name:  "a last-prompt that names a line of another file",
-			lines: transcript(`user u1 - hello; said a1 u1 m1; lastPrompt zz`),
-			want:  "u1 a1",
-		},
-	})
+= u1 a1 u2 a2
+# last-prompt names the live leaf
+user u1 - hello; said a1 u1 m1; user u2 a1 more; said a2 u2 m2; lastPrompt a1
+= u1 a1
+# the last last-prompt counts
+user u1 - hello; said a1 u1 m1; lastPrompt a1; user u2 a1 more; said a2 u2 m2; lastPrompt a1; lastPrompt a2
+= u1 a1 u2 a2
+# a last-prompt that names a system line
+user u1 - hello; said a1 u1 m1; system y1 a1 turn_duration; lastPrompt y1
+= u1 a1
+# a last-prompt that newer lines make stale
+user u1 - hello; said a1 u1 m1; lastPrompt a1; user u2 a1 more; said a2 u2 m2
+= u1 a1 u2 a2
+# a last-prompt that names a line of another file
+user u1 - hello; said a1 u1 m1; lastPrompt zz
+= u1 a1
+`)
 }
 
 // TestLeaf: a leaf may be asked for.
@@ -91,23 +69,26 @@ func clearing(l line, key string) line {
 
 // TestRoots: where a conversation begins, and what only looks like it.
 func TestRoots(t *testing.T) {
-	runShapes(t, []shapeCase{
-		{
-			name: "an accepted plan starts a session, a line of the last one before it",
-			lines: transcript(`
+	runShapes(t, `
+# an accepted plan starts a session, a line of the last one before it
 snapshot; user o1 gone [{"text":"[Request interrupted by user for tool use]","type":"text"}] sessionId=s0
 user u1 - "Implement the following plan:"; said a1 u1 m1
-`),
-			want: "u1 a1",
-		},
-		{
-			name: "progress of a hook after a resume",
-			lines: transcript(`
+= u1 a1
+# progress of a hook after a resume
 progress p0 -; user u1 p0 hello; said a1 u1 m1
 progress p1 -; progress p2 p1; user u2 p2 more; said a2 u2 m2
-`),
-			want: "u1 a1 u2 a2",
-		},
+= u1 a1 u2 a2
+# a message that names such a hook
+user u1 - hello; said a1 u1 m1; progress p1 - data={"text":"SessionStart:clear"}
+user u2 p1 "what is SessionStart:clear?"; said a2 u2 m2
+= u1 a1 u2 a2
+# a typed root in the middle of a file
+user u1 - hello; said a1 u1 m1; user v1 - anew; said b1 v1 m2
+= v1 b1
+# no line has a parent: read in order
+user u1 - hello; said a1 - m1; user u2 - more; said a2 - m2
+= u1 a1 u2 a2
+`, []shapeCase{
 		{
 			name: "progress of a hook after the context was cleared",
 			lines: []any{
@@ -124,25 +105,7 @@ progress p1 -; progress p2 p1; user u2 p2 more; said a2 u2 m2
 			},
 			want: "x1 u2 a2",
 		},
-		{
-			name: "a message that names such a hook",
-			lines: transcript(`
-user u1 - hello; said a1 u1 m1; progress p1 - data={"text":"SessionStart:clear"}
-user u2 p1 "what is SessionStart:clear?"; said a2 u2 m2
-`),
-			want: "u1 a1 u2 a2",
-		},
-		{
-			name:  "a typed root in the middle of a file",
-			lines: transcript(`user u1 - hello; said a1 u1 m1; user v1 - anew; said b1 v1 m2`),
-			want:  "v1 b1",
-		},
-		{
-			name:  "no line has a parent: read in order",
-			lines: transcript(`user u1 - hello; said a1 - m1; user u2 - more; said a2 - m2`),
-			want:  "u1 a1 u2 a2",
-		},
-	})
+	}...)
 }
 
 // TestBridges: lines that hang in the air follow the line before them.
@@ -187,7 +150,7 @@ func TestEarlier(t *testing.T) {
 
 // TestLinesInTheAir: what else has no parent, and begins nothing.
 func TestLinesInTheAir(t *testing.T) {
-	runShapes(t, []shapeCase{
+	runShapes(t, "", []shapeCase{
 		{
 			name: "attachments of a hook after a resume",
 			lines: transcript(`
@@ -204,7 +167,7 @@ attachment x1 - hook_success; user u2 x1 more; said a2 u2 m2
 			},
 			want: "u1 a1 line-3.0",
 		},
-	})
+	}...)
 	// A message that was lost: what hangs under it goes on from the line before.
 	conv := load(t,
 		transcript(`

@@ -19,8 +19,14 @@ type shapeCase struct {
 	want  string
 }
 
-func runShapes(t *testing.T, cases []shapeCase) {
+// runShapes tries cases. Those in text are "# " and a name, a transcript, and "= " and the messages.
+func runShapes(t *testing.T, text string, cases ...shapeCase) {
 	t.Helper()
+	for _, one := range strings.Split(text, "\n# ")[1:] {
+		name, said, _ := strings.Cut(one, "\n")
+		said, want, _ := strings.Cut(said, "\n= ")
+		cases = append(cases, shapeCase{name, transcript(said), strings.TrimSpace(want)})
+	}
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			conv := load(t, tt.lines...)
@@ -32,82 +38,60 @@ func runShapes(t *testing.T, cases []shapeCase) {
 
 // TestChain: one hand-made session a quirk.
 func TestChain(t *testing.T) {
-	runShapes(t, []shapeCase{
-		{
-			name: "spliced through progress, attachment and system lines",
-			lines: transcript(`
+	runShapes(t, `
+# spliced through progress, attachment and system lines
 progress s1 -; user u1 s1 hello; attachment x1 u1 task_reminder
 called a1 x1 m1 t1; result r1 a1 t1; system y1 r1 informational
 said a2 y1 m2; system y2 a2 stop_hook_summary; progress s2 y2; user u2 s2 more
-`),
-			want: "u1 x1 a1 r1 a2 u2",
-		},
-		{
-			name: "lines of one message split by its results and by metadata",
-			lines: transcript(`
+= u1 x1 a1 r1 a2 u2
+# lines of one message split by its results and by metadata
 user u1 - hello; assistant a1 u1 m1 thinking; snapshot; called a2 a1 m1 t1
 result r1 a2 t1; lastPrompt r1; called a3 r1 m1 t2; progress p1 a3; result r2 a3 t2
 attachment x1 r2 task_reminder; said a4 x1 m2
-`),
-			want: "u1 a1+a2+a3 r1 r2 x1 a4",
-		},
-		{
-			name: "parallel calls in a row, the form of 1.0.x",
-			lines: transcript(`
+= u1 a1+a2+a3 r1 r2 x1 a4
+# parallel calls in a row, the form of 1.0.x
 user u1 - hello; called a1 u1 m1 t1; called a2 a1 m1 t2
 result r1 a2 t1; result r2 r1 t2; said a3 r2 m2
-`),
-			want: "u1 a1+a2 r1 r2 a3",
-		},
-		{
-			name: "parallel calls as a graph, the form since 2.1.1, on from the last result",
-			lines: transcript(`
+= u1 a1+a2 r1 r2 a3
+# parallel calls as a graph, the form since 2.1.1, on from the last result
 user u1 - hello; called a1 u1 m1 t1; called a2 a1 m1 t2; called a3 a2 m1 t3
 result r1 a1 t1; result r2 a2 t2; result r3 a3 t3; said a4 r3 m2
-`),
-			want: "u1 a1+a2+a3 r1 r2 r3 a4",
-		},
-		{
-			name: "parallel calls as a graph, on from the first result",
-			lines: transcript(`
+= u1 a1+a2+a3 r1 r2 r3 a4
+# parallel calls as a graph, on from the first result
 user u1 - hello; called a1 u1 m1 t1; called a2 a1 m1 t2; called a3 a2 m1 t3
 result r3 a3 t3; result r2 a2 t2; result r1 a1 t1; said a4 r1 m2
-`),
-			want: "u1 a1+a2+a3 r3 r2 r1 a4",
-		},
-		{
-			name: "the results of one round on one line",
-			lines: transcript(`
+= u1 a1+a2+a3 r3 r2 r1 a4
+# the results of one round on one line
 user u1 - hello; called a1 u1 m1 t1; called a2 a1 m1 t2
 user r1 a2 [{"tool_use_id":"t1","type":"tool_result"},{"tool_use_id":"t2","type":"tool_result"}]
 said a3 r1 m2
-`),
-			want: "u1 a1+a2 r1 a3",
-		},
-		{
-			name: "what hangs under a result beside the chain",
-			lines: transcript(`
+= u1 a1+a2 r1 a3
+# what hangs under a result beside the chain
 user u1 - hello; called a1 u1 m1 t1; called a2 a1 m1 t2
 result r1 a1 t1; attachment x1 r1 edited_text_file; result r2 a2 t2; said a3 r2 m2
-`),
-			want: "u1 a1+a2 r1 r2 x1 a3",
-		},
-		{
-			name: "progress of a hook after a tool is a dead end",
-			lines: transcript(`
+= u1 a1+a2 r1 r2 x1 a3
+# progress of a hook after a tool is a dead end
 user u1 - hello; called a1 u1 m1 t1; progress p1 a1; progress p2 p1
 result r1 a1 t1; said a2 r1 m2
-`),
-			want: "u1 a1 r1 a2",
-		},
-		{
-			name: "progress of a stop hook is part of the chain",
-			lines: transcript(`
+= u1 a1 r1 a2
+# progress of a stop hook is part of the chain
 user u1 - hello; said a1 u1 m1; progress p1 a1; progress p2 p1
 system y1 p2 stop_hook_summary; user u2 y1 more; said a2 u2 m2
-`),
-			want: "u1 a1 u2 a2",
-		},
+= u1 a1 u2 a2
+# results written before the line of their call
+user u1 - hello; result r1 a1 t1; result r2 a2 t2; attachment x1 r2 task_reminder
+called a1 u1 m1 t1; called a2 a1 m1 t2; said a3 x1 m2
+= u1 a1+a2 r1 r2 x1 a3
+# timestamps that go backwards
+user u1 - hello timestamp=2026-02-01T10:00:09.000Z
+said a1 u1 m1 timestamp=2026-02-01T10:00:05.000Z
+user u2 a1 more timestamp=2026-02-01T10:00:01.000Z
+= u1 a1 u2
+# a message copied onto the branch a resumed session goes on
+user u1 - hello; assistant a1 u1 m1 thinking; said a2 a1 m1
+user v1 - hello; assistant b1 v1 m1 thinking; said b2 b1 m1; user v2 b2 more; said b3 v2 m2
+= v1 b1+b2 v2 b3
+`, []shapeCase{
 		{
 			name: "progress that holds a subagent's messages",
 			lines: []any{
@@ -117,32 +101,7 @@ system y1 p2 stop_hook_summary; user u2 y1 more; said a2 u2 m2
 			},
 			want: "u1 a1 r1 a2",
 		},
-		{
-			name: "results written before the line of their call",
-			lines: transcript(`
-user u1 - hello; result r1 a1 t1; result r2 a2 t2; attachment x1 r2 task_reminder
-called a1 u1 m1 t1; called a2 a1 m1 t2; said a3 x1 m2
-`),
-			want: "u1 a1+a2 r1 r2 x1 a3",
-		},
-		{
-			name: "timestamps that go backwards",
-			lines: transcript(`
-user u1 - hello timestamp=2026-02-01T10:00:09.000Z
-said a1 u1 m1 timestamp=2026-02-01T10:00:05.000Z
-user u2 a1 more timestamp=2026-02-01T10:00:01.000Z
-`),
-			want: "u1 a1 u2",
-		},
-		{
-			name: "a message copied onto the branch a resumed session goes on",
-			lines: transcript(`
-user u1 - hello; assistant a1 u1 m1 thinking; said a2 a1 m1
-user v1 - hello; assistant b1 v1 m1 thinking; said b2 b1 m1; user v2 b2 more; said b3 v2 m2
-`),
-			want: "v1 b1+b2 v2 b3",
-		},
-	})
+	}...)
 }
 
 // TestUsage: usage counts once for a message: the input side from any of its lines, the largest output.
@@ -248,7 +207,7 @@ user u3 a1 <command-name>/exit</command-name>
 
 // TestDeadEndAttachment: what was sent with a call counts, although the chain goes on elsewhere.
 func TestDeadEndAttachment(t *testing.T) {
-	runShapes(t, []shapeCase{
+	runShapes(t, "", []shapeCase{
 		{
 			name: "what hangs under a call beside the chain",
 			lines: transcript(`
@@ -257,81 +216,55 @@ attachment x1 a1 hook_success; result r1 a1 t1; said a2 r1 m2
 `),
 			want: "u1 a1 r1 x1 a2",
 		},
-	})
+	}...)
 }
 
 // TestLateLines: the newest line of a file need not end its conversation.
 func TestLateLines(t *testing.T) {
-	runShapes(t, []shapeCase{
-		{
-			name:  "results written before the line of their call, at the end of the file",
-			lines: transcript(`user u1 - hello; called a1 u1 m1 t1; result r2 a2 t2; result r1 a1 t1; said a3 r2 m2; called a2 a1 m1 t2`),
-			want:  "u1 a1+a2 r2 r1 a3",
-		},
-		{
-			name: "a result that came late",
-			lines: transcript(`
+	runShapes(t, `
+# results written before the line of their call, at the end of the file
+user u1 - hello; called a1 u1 m1 t1; result r2 a2 t2; result r1 a1 t1; said a3 r2 m2; called a2 a1 m1 t2
+= u1 a1+a2 r2 r1 a3
+# a result that came late
 user u1 - hello; called a1 u1 m1 t1; called a2 a1 m1 t2
 result r2 a2 t2; said a3 r2 m2; result r1 a1 t1
-`),
-			want: "u1 a1+a2 r2 r1 a3",
-		},
-		{
-			name: "an attachment that came late",
-			lines: transcript(`
+= u1 a1+a2 r2 r1 a3
+# an attachment that came late
 user u1 - hello; called a1 u1 m1 t1; result r1 a1 t1
 said a2 r1 m2; attachment x1 a1 hook_success
-`),
-			want: "u1 a1 r1 x1 a2",
-		},
-	})
+= u1 a1 r1 x1 a2
+`)
 }
 
 // TestCopies: nothing stands twice, on one branch either.
 func TestCopies(t *testing.T) {
-	runShapes(t, []shapeCase{
-		{
-			name: "a message copied onto its own branch",
-			lines: transcript(`
+	runShapes(t, `
+# a message copied onto its own branch
 user u1 - hello; assistant a1 u1 m1 thinking; called a2 a1 m1 t1; result r1 a2 t1
 user v1 r1 hello; assistant b1 v1 m1 thinking; called b2 b1 m1 t1; result s1 b2 t1; said b3 s1 m2
-`),
-			want: "u1 a1+a2 r1 v1~ b3",
-		},
-		{
-			name:  "one call on two lines",
-			lines: transcript(`user u1 - hello; called a1 u1 m1 t1; called a2 u1 m1 t1; result r1 a2 t1; said a3 r1 m2`),
-			want:  "u1 a2 r1 a3",
-		},
-		{
-			name:  "a result twice",
-			lines: transcript(`user u1 - hello; called a1 u1 m1 t1; result r1 a1 t1; result r2 r1 t1; said a2 r2 m2`),
-			want:  "u1 a1 r1 a2",
-		},
-	})
+= u1 a1+a2 r1 v1~ b3
+# one call on two lines
+user u1 - hello; called a1 u1 m1 t1; called a2 u1 m1 t1; result r1 a2 t1; said a3 r1 m2
+= u1 a2 r1 a3
+# a result twice
+user u1 - hello; called a1 u1 m1 t1; result r1 a1 t1; result r2 r1 t1; said a2 r2 m2
+= u1 a1 r1 a2
+`)
 }
 
 // TestPromptInPieces: some clients write one prompt as a line a block.
 func TestPromptInPieces(t *testing.T) {
-	runShapes(t, []shapeCase{
-		{
-			name: "one prompt written as a line a block",
-			lines: transcript(`
+	runShapes(t, `
+# one prompt written as a line a block
 user u1 - [{"text":"<ide_opened_file>x</ide_opened_file>","type":"text"}]; user u2 u1 [{"source":{},"type":"image"}]
 user u3 u2 [{"text":"hello","type":"text"}]; said a1 u3 m1
-`),
-			want: "u1+u2+u3 a1",
-		},
-		{
-			name: "other lines between its lines",
-			lines: transcript(`
+= u1+u2+u3 a1
+# other lines between its lines
 user u1 - [{"text":"one","type":"text"}]; system s1 u1 informational; user u2 u1 [{"text":"two","type":"text"}]
 progress p1 u2; user u3 u2 [{"text":"three","type":"text"}]; user u4 u3 [{"text":"four","type":"text"}]; said a1 u4 m1
 user u5 a1 next; said a2 u5 m2
-`),
-			want: "u1+u2+u3+u4 a1 u5 a2",
-		},
-	})
+= u1+u2+u3+u4 a1 u5 a2
+`)
 }
 
 // TestFields: what a conversation says of itself.

@@ -53,7 +53,7 @@ func TestClasses(t *testing.T) {
 // TestQueued: a prompt that was queued while the agent ran ends no turn.
 func TestQueued(t *testing.T) {
 	run := transcript(`user u1 - hello; called a1 u1 m1 t1; result r1 a1 t1`)
-	runShapes(t, []shapeCase{
+	runShapes(t, "", []shapeCase{
 		{
 			name:  "an attachment",
 			lines: append(run[:3:3], queued("q1", "r1", "and the tests"), said("a2", "q1", "m2"), user("u2", "a2", "more")),
@@ -79,7 +79,7 @@ func TestQueued(t *testing.T) {
 			lines: append(run[:3:3], said("a2", "r1", "m2"), user("u2", "a2", "more"), attachment("x1", "u2", "task_reminder"), said("a3", "x1", "m3")),
 			want:  "u1 a1 r1 a2 u2 x1 a3",
 		},
-	})
+	}...)
 }
 
 // TestTurnOver: a prompt after a tool result was not queued where the turn is known to be over: the last response was

@@ -118,7 +118,7 @@ func forms() map[string]any {
 var transcriptWord = regexp.MustCompile(`^[ \t]*(?:(\w+)=)?([^\s;"\[{]*)`)
 
 // transcript is lines written in short: one of the forms and what it is called with, then members that are set, as
-// in "user u1 - hello isMeta=true; said a1 u1 m1". A line ends with its line, or at "; ". A word is a string where it is no
+// in "user u1 - hello isMeta=true; said a1 u1 m1". A line ends with its line, or at "; ". An object is a line as it is. A word is a string where it is no
 // JSON, "-" an empty one; used=[in,out] is the usage.
 func transcript(text string) (list []any) {
 	for text = strings.Trim(text, "; \n\t"); text != ""; text = strings.TrimLeft(text, "; \n\t") {
@@ -145,6 +145,10 @@ func transcript(text string) (list []any) {
 			} else {
 				args = append(args, v)
 			}
+		}
+		if l, ok := args[0].(line); ok {
+			list = append(list, l)
+			continue
 		}
 		form := reflect.ValueOf(forms()[args[0].(string)])
 		var in []reflect.Value

@@ -31,7 +31,7 @@ func TestQueue(t *testing.T) {
 	answer := result("r1", "a1", "t1").at("03")
 	took := queueLine("remove", "04", "")
 	next := said("a2", "r1", "m2").at("05")
-	runShapes(t, []shapeCase{
+	runShapes(t, "", []shapeCase{
 		{name: "after the result", lines: []any{asked, call, put, answer, took, next}, want: "u1 a1 r1 queued-3~ a2"},
 		{name: "written before the result", lines: []any{asked, call, put, took, answer, next}, want: "u1 a1 r1 queued-3~ a2"},
 		{name: "the last line", lines: []any{asked, call, put, answer, took}, want: "u1 a1 r1 queued-3~"},
@@ -88,7 +88,7 @@ func TestQueue(t *testing.T) {
 		},
 		{name: "a named remove of nothing", lines: []any{asked, call, queueLine("remove", "03", "x"), answer, next}, want: "u1 a1 r1 a2"},
 		{name: "a remove of nothing", lines: []any{asked, call, took, answer, next}, want: "u1 a1 r1 a2"},
-	})
+	}...)
 	conv := load(t, asked, call, put, answer, took, next)
 	m := conv.Messages[3]
 	if text, err := conv.Text(3, 0); text != "and the tests" || err != nil {

@@ -196,7 +196,7 @@ func compactLines(parent string) []any {
 // TestManual: /compact's own lines leave raw with the summary.
 func TestManual(t *testing.T) {
 	before := transcript(`user u1 - hello; said a1 u1 m1`)
-	runShapes(t, []shapeCase{
+	runShapes(t, "", []shapeCase{
 		{
 			name: "with a boundary, hook progress, a command of another kind after it",
 			lines: slices.Concat(before, transcript(`boundary b1 a1 manual 1000; summary s1 b1`), compactLines("s1"), transcript(`
@@ -234,7 +234,7 @@ user u2 c3 go; said a2 u2 m2
 `)),
 			want: "u1 a1 [s1] c1 c2 c3 u2 a2",
 		},
-	})
+	}...)
 	for _, tt := range []struct {
 		lines []any
 		want  string
