@@ -19,7 +19,7 @@ func TestApplied(t *testing.T) {
 		want   session.Applied
 		warned string
 	}{
-		{"none", line{"applied_edits": []any{}}, session.Applied{}, ""},
+		{"none", object(`{"applied_edits":[]}`), session.Applied{}, ""},
 		{"null", nil, session.Applied{}, ""},
 		{"both", line{"applied_edits": []any{turns, uses}}, session.Applied{ToolUses: 6, ToolTokens: 7200, Turns: 3, ThinkingTokens: 1500}, ""},
 		{"a later form", line{"applied_edits": []any{clears("clear_tool_uses_20300101", "cleared_tool_uses", 1, 2)}}, session.Applied{ToolUses: 1, ToolTokens: 2}, ""},

@@ -163,7 +163,7 @@ attachment x1 - hook_success; user u2 x1 more; said a2 u2 m2
 			name: "a line without uuid and parent",
 			lines: []any{
 				user("u1", "", "hello"), said("a1", "u1", "m1"),
-				line{"type": "user", "message": line{"role": "user", "content": "more"}},
+				object(`{"message":{"content":"more","role":"user"},"type":"user"}`),
 			},
 			want: "u1 a1 line-3.0",
 		},

@@ -167,7 +167,7 @@ func TestResponsesAlike(t *testing.T) {
 func TestIterations(t *testing.T) {
 	first, second := assistant("a1", "u1", "m1", thinking()).used(10, 1), said("a2", "a1", "m1").used(10, 7)
 	second["message"].(line)["usage"].(line)["iterations"] = []any{
-		line{"type": "compaction", "input_tokens": 900, "output_tokens": 80}, line{"type": "message", "input_tokens": 10, "output_tokens": 7},
+		object(`{"input_tokens":900,"output_tokens":80,"type":"compaction"}`), object(`{"input_tokens":10,"output_tokens":7,"type":"message"}`),
 	}
 	for _, lines := range [][]any{{first, second}, {first, second, said("a3", "a2", "m1").used(10, 7)}} {
 		conv := load(t, append(transcript(`user u1 - hello`), lines...)...)
@@ -180,7 +180,7 @@ func TestIterations(t *testing.T) {
 
 // TestSynthetic: what the client writes itself is no request and no usage.
 func TestSynthetic(t *testing.T) {
-	zero := line{"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
+	zero := object(`{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":0,"output_tokens":0}`)
 	written := func(uuid, parent, id, s string) line {
 		l := said(uuid, parent, id)
 		m := l["message"].(line)
@@ -270,13 +270,13 @@ user u5 a1 next; said a2 u5 m2
 // TestFields: what a conversation says of itself.
 func TestFields(t *testing.T) {
 	conv := load(t,
-		line{"type": "summary", "summary": "An old title", "leafUuid": "elsewhere"},
-		line{"type": "ai-title", "aiTitle": "A first title"},
+		object(`{"leafUuid":"elsewhere","summary":"An old title","type":"summary"}`),
+		object(`{"aiTitle":"A first title","type":"ai-title"}`),
 		transcript(`
 user u1 - hello cwd=/home/u/one version=2.1.29
 said a1 u1 m1 cwd=/home/u/one version=2.1.31
 `),
-		line{"type": "ai-title", "aiTitle": "A later title"},
+		object(`{"aiTitle":"A later title","type":"ai-title"}`),
 		transcript(`user u2 a1 more cwd=/home/u/two version=2.1.31`),
 	)
 	if conv.SessionID != "s1" || conv.CWD != "/home/u/one" || conv.Version != "2.1.31" || conv.Model != "claude-opus-4-6" || conv.Title != "A later title" {
@@ -285,7 +285,7 @@ said a1 u1 m1 cwd=/home/u/one version=2.1.31
 	if len(conv.Versions) != 2 {
 		t.Errorf("versions %v", conv.Versions)
 	}
-	conv = load(t, line{"type": "custom-title", "customTitle": "Mine"}, line{"type": "ai-title", "aiTitle": "Its"}, transcript(`user u1 - hello`))
+	conv = load(t, object(`{"customTitle":"Mine","type":"custom-title"}`), object(`{"aiTitle":"Its","type":"ai-title"}`), transcript(`user u1 - hello`))
 	same(t, "Mine", conv.Title, "title")
 }
 

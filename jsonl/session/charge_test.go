@@ -225,7 +225,7 @@ func TestCompactionModel(t *testing.T) {
 		l["message"].(line)["model"] = model
 		return l
 	}
-	meta := line{"trigger": "auto", "preTokens": 1000, "usage": line{"input_tokens": 7, "output_tokens": 2}}
+	meta := object(`{"preTokens":1000,"trigger":"auto","usage":{"input_tokens":7,"output_tokens":2}}`)
 	conv := load(t, transcript(`user u1 - hello`), under(said("a1", "u1", "m1"), "claude-a"),
 		boundary("b1", "a1", "auto", 1000).with("compactMetadata", meta), transcript(`summary s1 b1`), under(said("a2", "s1", "m2"), "claude-b"))
 	for _, q := range conv.Charges {

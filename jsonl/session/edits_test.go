@@ -82,7 +82,7 @@ func TestCollapseSpans(t *testing.T) {
 		{name: "backwards", lines: transcript(`commit c1 s1 a3 u2`), aside: 1, warning: "before its start"},
 		{name: "what is said later", lines: transcript(`commit c1 s1 u1 a6`), aside: 1, warning: `no message before it has the uuid "a6"`},
 		{name: "empty", lines: []any{line{"type": "marble-origami-commit"}}, aside: 1, warning: `no message before it has the uuid ""`},
-		{name: "of other types", lines: []any{line{"type": "marble-origami-commit", "collapseId": 5, "firstArchivedUuid": []any{}}}, aside: 1, warning: "partly unreadable"},
+		{name: "of other types", lines: []any{object(`{"collapseId":5,"firstArchivedUuid":[],"type":"marble-origami-commit"}`)}, aside: 1, warning: "partly unreadable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conv := load(t, append(append(fiveTurns(), tt.lines...), said("a6", "r5", "m6"))...)
@@ -134,8 +134,8 @@ func TestReplacements(t *testing.T) {
 		"a list":     replacement("t1", "stub"),
 		"by itself":  {"type": "content-replacement", "toolUseId": "t1", "replacement": "stub"},
 		"the API's":  {"type": "content-replacement", "tool_use_id": "t1", "content": "stub"},
-		"other case": {"type": "content-replacement", "replacements": []any{line{"toolUseID": "t1", "content": "stub"}}},
-		"with more":  {"type": "content-replacement", "uuid": "z1", "parentUuid": "r5", "replacements": []any{line{"toolUseId": "t1", "replacement": "stub", "kind": 5}}},
+		"other case": {"type": "content-replacement", "replacements": []any{object(`{"content":"stub","toolUseID":"t1"}`)}},
+		"with more":  {"type": "content-replacement", "uuid": "z1", "parentUuid": "r5", "replacements": []any{object(`{"kind":5,"replacement":"stub","toolUseId":"t1"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conv := load(t, append(fiveTurns(), l, said("a6", "r5", "m6"))...)

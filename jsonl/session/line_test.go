@@ -279,3 +279,11 @@ func same[T any](t testing.TB, want, got T, of ...any) {
 		t.Errorf("%v: -want +got\n%s", of, diff)
 	}
 }
+
+// object is a line, or a part of one, of JSON.
+func object(text string) (l line) {
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		panic(err)
+	}
+	return l
+}

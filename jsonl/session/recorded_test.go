@@ -128,8 +128,8 @@ func TestPreserved(t *testing.T) {
 		}
 	}
 	for name, meta := range map[string]line{
-		"segment":  {"preservedSegment": line{"headUuid": "r1", "anchorUuid": "s1", "tailUuid": "a3"}},
-		"messages": {"preservedMessages": line{"anchorUuid": "s1", "uuids": []string{"r1", "a2", "a3"}, "allUuids": []string{"r1", "a2", "a3"}}},
+		"segment":  {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"r1","tailUuid":"a3"}`)},
+		"messages": {"preservedMessages": object(`{"allUuids":["r1","a2","a3"],"anchorUuid":"s1","uuids":["r1","a2","a3"]}`)},
 	} {
 		conv := load(t, lines(meta)...)
 		wantShape(t, conv, "u1 a1 r1 a2+a3 [s1] u2 a4")
@@ -138,9 +138,9 @@ func TestPreserved(t *testing.T) {
 		}
 	}
 	for name, meta := range map[string]line{
-		"nowhere":  {"preservedSegment": line{"headUuid": "zz", "anchorUuid": "s1", "tailUuid": "a3"}},
-		"reversed": {"preservedSegment": line{"headUuid": "a3", "anchorUuid": "s1", "tailUuid": "u1"}},
-		"later":    {"preservedMessages": line{"anchorUuid": "s1", "uuids": []string{"u2", "zz"}}},
+		"nowhere":  {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"zz","tailUuid":"a3"}`)},
+		"reversed": {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"a3","tailUuid":"u1"}`)},
+		"later":    {"preservedMessages": object(`{"anchorUuid":"s1","uuids":["u2","zz"]}`)},
 	} {
 		if b := one(t, load(t, lines(meta)...)); len(b.Preserved) != 0 {
 			t.Errorf("%s: kept %v", name, b.Preserved)
@@ -172,7 +172,7 @@ boundary b1 r2 auto 155000; summary s1 b1; said a4 s1 m3
 
 // TestBrokenMetadata: a boundary is one, whatever its metadata says.
 func TestBrokenMetadata(t *testing.T) {
-	for _, meta := range []any{nil, "x", line{"trigger": "auto", "preTokens": "many"}, line{"trigger": 7}} {
+	for _, meta := range []any{nil, "x", object(`{"preTokens":"many","trigger":"auto"}`), line{"trigger": 7}} {
 		l := boundary("b1", "a1", "auto", 1000).with("compactMetadata", meta)
 		if meta == nil {
 			delete(l, "compactMetadata")
@@ -369,7 +369,7 @@ func TestHalfRecorded(t *testing.T) {
 		{"whole", transcript(`boundary b1 a1 auto 900; summary s1 b1`), "u1 a1 [s1] u2 a2", ""},
 		{"no summary", transcript(`boundary b1 a1 auto 900; attachment x1 b1 date uuid=s1`), "u1 a1 [s1] u2 a2", "no-summary"},
 		{"a summary behind attachments", transcript(`boundary b1 a1 auto 900; attachment x1 b1 date; summary s1 x1`), "u1 a1 [x1] [s1] u2 a2", ""},
-		{"a lost tail", []any{kept(line{"headUuid": "u1", "anchorUuid": "s1", "tailUuid": "gone"}), summary("s1", "b1")}, "u1 a1 [s1] u2 a2", "lost-preserved"},
+		{"a lost tail", []any{kept(object(`{"anchorUuid":"s1","headUuid":"u1","tailUuid":"gone"}`)), summary("s1", "b1")}, "u1 a1 [s1] u2 a2", "lost-preserved"},
 		{"lost messages", []any{kept(nil, "gone", "a1", "gone too"), summary("s1", "b1")}, "u1 a1 [s1] u2 a2", "lost-preserved"},
 		{"both", []any{kept(nil, "gone"), attachment("x1", "b1", "date").with("uuid", "s1")}, "u1 a1 [s1] u2 a2", "lost-preserved no-summary"},
 	} {

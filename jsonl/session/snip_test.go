@@ -70,7 +70,7 @@ func TestSnip(t *testing.T) {
 
 // TestSnipOnBoundary: a compaction that lists removed messages is both.
 func TestSnipOnBoundary(t *testing.T) {
-	b := boundary("b1", "r2", "auto", 1000).with("compactMetadata", line{"trigger": "auto", "preTokens": 1000, "removedUuids": []string{"u1"}})
+	b := boundary("b1", "r2", "auto", 1000).with("compactMetadata", object(`{"preTokens":1000,"removedUuids":["u1"],"trigger":"auto"}`))
 	conv := load(t, append(twoTurns(), b, summary("y1", "b1"), said("a4", "y1", "m4"))...)
 	wantShape(t, conv, "u1 a1 r1 a2 u2 a3 r2 [y1] a4")
 	if s := oneSnip(t, conv); s.Before != 7 || !slices.Equal(s.Messages, []int{0}) {
