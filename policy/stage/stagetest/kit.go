@@ -60,9 +60,7 @@ func Think(text string) BlockText { return Block(jsonl.KindThinking, "thinking",
 
 // Use returns a tool_use with a small input.
 func Use(id, tool string) BlockText {
-	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
-	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
-	return p
+	return Calling(id, tool, `{"path":"a"}`)
 }
 
 // Result returns a tool_result with string content.
@@ -393,9 +391,8 @@ func rounds(n, size int) *Convo {
 
 // Calling returns a tool_use with an input.
 func Calling(id, tool, input string) BlockText {
-	p := Use(id, tool)
-	p.Said = input
-	p.JSON = jsonl.Measure(input)
+	p := Block(jsonl.KindToolUse, "tool_use", input)
+	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
 	return p
 }
 
