@@ -98,11 +98,11 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 	for i := range groups {
 		c := &groups[i]
 		if !one {
-			p.heading(c.Group + ": " + count(len(c.Sessions), "session"))
+			p.heading(c.Group + ": " + sessionsText(c.Sessions))
 		}
 		conclude(p, c)
 		if one {
-			p.heading(count(len(c.Sessions), "session") + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
+			p.heading(sessionsText(c.Sessions) + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
 		}
 		comparePage(p, c, !one && !p.All)
 	}

@@ -50,7 +50,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 			figures[c.Policies[p].Name] = v
 		}
 		each = append(each, object{
-			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
+			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"subagents,omitempty", s.Subagents()}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
 			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"flags,omitempty", s.Flags}, {"figures", figures},
 		})
 	}

@@ -169,6 +169,15 @@ func infeasibleText(c *compare.Comparison, p *compare.PolicyRow) string {
 	return phrase("`%s` would not work in %s (%s)", p.Name, ofSessions(c, p.Infeasible), strings.Join(list, ", "))
 }
 
+// sessionsText counts sessions, and the subagents whose conversations are part of them.
+func sessionsText(list []compare.ComparedSession) string {
+	agents := 0
+	for i := range list {
+		agents += list[i].Subagents()
+	}
+	return count(len(list), "session") + phraseIf(agents > 0, " with %v", count(agents, "subagent"))
+}
+
 // ofSessions says in how many of the sessions something is so.
 func ofSessions(c *compare.Comparison, n int) string {
 	return either(len(c.Sessions) == 1, "this session", phrase("%v of %v", n, count(len(c.Sessions), "session")))

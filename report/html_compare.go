@@ -114,7 +114,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if group != "" {
 		h.addNotes(group+"what follows", conclusions(c)...)
 	}
-	add(tableSection("Policies side by side", "Totals over "+count(len(c.Sessions), "session")+".", compareTotals(shownRows(c), c, p.titles())))
+	add(tableSection("Policies side by side", "Totals over "+sessionsText(c.Sessions)+".", compareTotals(shownRows(c), c, p.titles())))
 	var notes []string
 	notes = append(notes, feasibleText(c), moneyText(c.Money(), p.NoText), recordedText(c))
 	uses := c.Uses()

@@ -39,7 +39,7 @@ func axisTitle(s *sweep.Grid, i int) string {
 
 // sweepTitle names the policy and counts sessions and points.
 func sweepTitle(s *sweep.Grid) string {
-	return phrase("%v over %v: %v", s.Policy, count(len(s.Sessions), "session"), count(len(s.Results), "point")) +
+	return phrase("%v over %v: %v", s.Policy, sessionsText(s.Sessions), count(len(s.Results), "point")) +
 		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) +
 		phraseIf(s.Interrupted && len(s.Results) == len(s.Points), ", then interrupted") + inputsText(s.Inputs)
 }
