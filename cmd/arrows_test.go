@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/internal/must"
 )
 
 const module = "github.com/ctxkit/ctxkit"
@@ -79,7 +81,8 @@ var arrows = map[string][]string{
 	"replay/wire":          {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
 	"report":               {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
 	"report/parquet":       {},
-	"report/golden":        {},
+	"report/golden":        {"internal/must"},
+	"internal/must":        {},
 	"docs":                 {},
 	"cmd":                  {"..."},
 	"cmd/internal/explore": {"jsonl/session", "policy", "policy/view", "replay", "replay/category", "replay/diff", "replay/trace", "report"},
@@ -92,7 +95,7 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 	t.Helper()
 	fset, byDir := token.NewFileSet(), map[string][]*ast.File{}
 	root := ".."
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -116,10 +119,7 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 		dir := filepath.ToSlash(rel)
 		byDir[dir] = append(byDir[dir], f)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(byDir) < 8 {
 		t.Fatalf("only %d packages found", len(byDir))
 	}
