@@ -60,6 +60,7 @@ type workflow struct {
 	workspace string // the job's working folder
 	source    string // where the action was checked out
 	temp      string
+	path      []string // added by the step that builds
 }
 
 // result is what a job shows of the action.
@@ -67,16 +68,19 @@ type result struct {
 	code    int // of the step that failed, else 0
 	log     string
 	summary string
-	path    []string // added for later steps
+	path    []string // of the steps before
 }
 
-// run runs the steps as the runner does, until one fails.
+// run runs the steps as the runner does, until one fails; the first one, which takes no inputs, once.
 func (w *workflow) run(t *testing.T, inputs map[string]string) result {
 	t.Helper()
 	var r result
 	pathFile := filepath.Join(w.temp, "path")
 	must.Do(t, os.WriteFile(pathFile, nil, 0o600))
-	for _, s := range w.action.Runs.Steps {
+	for i, s := range w.action.Runs.Steps {
+		if r.path = w.path; i == 0 && w.path != nil {
+			continue
+		}
 		script, summary := filepath.Join(w.temp, "script.sh"), filepath.Join(w.temp, "summary")
 		for path, text := range map[string]string{script: s.Run, summary: ""} {
 			must.Do(t, os.WriteFile(path, []byte(text), 0o600))
@@ -108,7 +112,7 @@ func (w *workflow) run(t *testing.T, inputs map[string]string) result {
 			t.Fatal(err)
 		}
 		text := must.Get(os.ReadFile(pathFile))(t)
-		r.path = strings.Fields(string(text))
+		w.path = strings.Fields(string(text))
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/internal/must"
@@ -90,17 +91,31 @@ var arrows = map[string][]string{
 	"scripts/...":          {"..."},
 }
 
-// sources parses the Go files of the repository that are no tests, by folder.
+// sources are the parsed Go files of the repository that are no tests, by folder.
 func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 	t.Helper()
-	fset, byDir := token.NewFileSet(), map[string][]*ast.File{}
-	root := ".."
-	must.Do(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+	p := must.Get(parsed())(t)
+	if len(p.byDir) < 8 {
+		t.Fatalf("only %d packages found", len(p.byDir))
+	}
+	return p.fset, p.byDir
+}
+
+type parsedFiles struct {
+	fset  *token.FileSet
+	byDir map[string][]*ast.File
+}
+
+var repository, _ = filepath.Abs("..") // tests change the folder
+
+var parsed = sync.OnceValues(func() (parsedFiles, error) {
+	p := parsedFiles{token.NewFileSet(), map[string][]*ast.File{}}
+	return p, filepath.WalkDir(repository, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if e.IsDir() {
-			if n := e.Name(); path != root && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata") {
+			if n := e.Name(); path != repository && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata") {
 				return fs.SkipDir
 			}
 			return nil
@@ -108,23 +123,16 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
+		f, err := parser.ParseFile(p.fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
+		rel, err := filepath.Rel(repository, filepath.Dir(path))
 		dir := filepath.ToSlash(rel)
-		byDir[dir] = append(byDir[dir], f)
-		return nil
-	}))
-	if len(byDir) < 8 {
-		t.Fatalf("only %d packages found", len(byDir))
-	}
-	return fset, byDir
-}
+		p.byDir[dir] = append(p.byDir[dir], f)
+		return err
+	})
+})
 
 func matches(pattern, pkg string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "..."); ok {
