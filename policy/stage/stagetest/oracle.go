@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/internal/must"
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -60,9 +61,7 @@ func Print(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(t
 func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 	t.Helper()
 	get := func(raw json.RawMessage, to any) {
-		if err := json.Unmarshal(raw, to); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, to))
 	}
 	for _, content := range contents {
 		var kind string
@@ -115,13 +114,5 @@ type Load func(name string, reg policy.Registry) (*policy.Policy, error)
 func Preset(t testing.TB, f policy.Family, load Load, name string) *policy.Policy {
 	t.Helper()
 	f.Presets = os.DirFS(".") // a test runs in the folder of its package, which has the family's policies
-	reg, err := policy.NewRegistry(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := load(name, reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(load(name, must.Get(policy.NewRegistry(f))(t)))(t)
 }
