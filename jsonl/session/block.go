@@ -9,6 +9,7 @@ type Block struct {
 	Line    int      // 1-based
 	Offload *Offload // of a tool_result: the file with its full text, where it was offloaded and the file exists
 	Sent    Sent     // of an attachment, as its line says
+	Row     int32    // of its line or record, counted from 1: Line can be that of a whole document
 }
 
 // Sent is what a line says of how its attachment was sent.

@@ -300,10 +300,10 @@ func textLines(v policy.View, id policy.ItemID) int {
 	if m == nil {
 		return 1
 	}
-	n, line := 0, -1
+	n, row := 0, int32(-1)
 	for b := range m.Blocks {
-		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Line != line && v.Length(policy.BlockOf(id, b)).UTF16 > 0 {
-			n, line = n+1, bl.Line
+		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Row != row && v.Length(policy.BlockOf(id, b)).UTF16 > 0 {
+			n, row = n+1, bl.Row
 		}
 	}
 	return n
