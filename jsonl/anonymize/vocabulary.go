@@ -49,7 +49,8 @@ func newVocabulary(form *foreign.Form) *vocabulary {
 	if form != nil {
 		text = form.Words
 	}
-	own, shared := sections(text), sections(sharedText)
+	own := sections(text)
+	shared := sections(sharedText)
 	both := func(name string) map[string]bool { return jsonl.Set(own[name] + " " + shared[name]) }
 	v := &vocabulary{
 		keys: both("keys"), values: both("values"), words: both("words"), models: both("models"), versions: both("versions"), times: both("times"), names: both("names"),
@@ -157,7 +158,8 @@ const (
 
 // wordsOnly reports whether each word of a value belongs to the format, with a limited number of digits.
 func (v *vocabulary) wordsOnly(s string, most int) bool {
-	ok, digits := true, 0
+	ok := true
+	digits := 0
 	letterRuns(s, func(run string) {
 		if v.words[strings.ToLower(run)] {
 			return
