@@ -6,18 +6,19 @@ import (
 	"strings"
 	"testing"
 
+<<<<<<< HEAD
 	"github.com/google/go-cmp/cmp"
 
+=======
+	"github.com/ctxkit/ctxkit/internal/must"
+>>>>>>> h55b
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // Load reads the session at a path. Each of its lines has to be used or set aside.
 func Load(t *testing.T, path string) *session.File {
 	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	if !f.Main.Lines.Balanced() {
 		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
@@ -37,11 +38,7 @@ func Of(t *testing.T, conv *session.Conversation) (out []string) {
 		msg := &conv.Messages[m]
 		line := fmt.Sprintf("%d %s", m, msg.Class)
 		for b := range msg.Blocks {
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line += fmt.Sprintf(" %s %q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+text))
+			line += fmt.Sprintf(" %s %q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+must.Get(conv.Text(m, b))(t)))
 		}
 		switch u := msg.Usage; {
 		case msg.HasUsage:

@@ -11,8 +11,12 @@ import (
 	"testing"
 	"time"
 
+<<<<<<< HEAD
 	"github.com/google/go-cmp/cmp"
 
+=======
+	"github.com/ctxkit/ctxkit/internal/must"
+>>>>>>> h55b
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -414,13 +418,8 @@ func Messages(from, to int) (list []string) {
 // Registry returns a registry of the given stages.
 func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	t.Helper()
-	r, err := policy.NewRegistry(policy.Family{Name: "test", Stages: definitions})
-	if err == nil {
-		err = r.Check()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(policy.NewRegistry(policy.Family{Name: "test", Stages: definitions}))(t)
+	must.Do(t, r.Check())
 	return r
 }
 

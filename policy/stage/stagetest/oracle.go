@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/internal/must"
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -59,7 +60,13 @@ func Print(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(t
 // Add appends contents to a conversation, one message each.
 func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 	t.Helper()
+<<<<<<< HEAD
 	said := func(v []any) string { return o.Text(OracleText{int(v[0].(float64)), int(v[1].(float64))}) }
+=======
+	get := func(raw json.RawMessage, to any) {
+		must.Do(t, json.Unmarshal(raw, to))
+	}
+>>>>>>> h55b
 	for _, content := range contents {
 		var parts []BlockText
 		switch content[0] {
@@ -95,13 +102,5 @@ type Load func(name string, reg policy.Registry) (*policy.Policy, error)
 func Preset(t testing.TB, f policy.Family, load Load, name string) *policy.Policy {
 	t.Helper()
 	f.Presets = os.DirFS(".") // a test runs in the folder of its package, which has the family's policies
-	reg, err := policy.NewRegistry(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := load(name, reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(load(name, must.Get(policy.NewRegistry(f))(t)))(t)
 }
