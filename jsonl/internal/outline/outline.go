@@ -54,7 +54,7 @@ func Of(t *testing.T, conv *session.Conversation) (out []string) {
 	return out
 }
 
-// Same fails a test whose result is not the one that is wanted; of says what it is of.
+// Same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func Same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
