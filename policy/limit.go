@@ -69,7 +69,9 @@ func (l *Limits) Add(limit Limit) { l.List = append(l.List, limit) }
 
 // Acts adds a limit at which the stage acts: it sets Acts, and Of to OfContext, and Operator to ">=" where it is "".
 func (l *Limits) Acts(limit Limit) {
-	limit.Of, limit.Acts, limit.Operator = OfContext, true, cmp.Or(limit.Operator, ">=")
+	limit.Of = OfContext
+	limit.Acts = true
+	limit.Operator = cmp.Or(limit.Operator, ">=")
 	l.Add(limit)
 }
 
@@ -157,9 +159,11 @@ func (s *StageConfig) Limits(c Circumstances) Limits {
 
 // Thousands writes a number with commas: 180,000.
 func Thousands(n int) string {
-	out, d := "", strconv.Itoa(n)
+	out := ""
+	d := strconv.Itoa(n)
 	if n < 0 {
-		out, d = "-", d[1:]
+		out = "-"
+		d = d[1:]
 	}
 	for i := range d {
 		if i > 0 && (len(d)-i)%3 == 0 {

@@ -144,11 +144,13 @@ func (n grouped) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, Thousand
 // off looks for parameters of a stage that is switched off, or that the client lacks, which change nothing. What is done
 // when the user asks follows all of them but the limits. What a built-in policy says is left out.
 func (l *linter) off(c *Check) {
-	d, fields := &c.Stage.Definition, c.fields()
+	d := &c.Stage.Definition
+	fields := c.fields()
 	off := func(f strict.Field) bool {
 		return (f.Name == "auto" || f.Name == "enabled") && f.Ref.Kind() == reflect.Bool && !f.Ref.Bool()
 	}
-	by, lacks := "", c.Stage.Lacks()
+	by := ""
+	lacks := c.Stage.Lacks()
 	if i := slices.IndexFunc(fields, off); i >= 0 {
 		by = d.Name + "." + fields[i].Name
 	}
@@ -158,11 +160,14 @@ func (l *linter) off(c *Check) {
 	if by == "" {
 		return
 	}
-	limits, switched := c.Limits(c.Window()), l.at[by].File
-	why, hint := by+" is false", "set "+by+" to true, or leave it out"
+	limits := c.Limits(c.Window())
+	switched := l.at[by].File
+	why := by + " is false"
+	hint := "set " + by + " to true, or leave it out"
 	switch {
 	case lacks != "":
-		why, hint = lacks, "leave it out"
+		why = lacks
+		hint = "leave it out"
 	case switched != "" && switched != by:
 		why += " in " + switched
 	}
@@ -192,7 +197,8 @@ func (l *linter) order(i int) {
 		early := &l.Stages[j].Definition
 		wrong := early.AfterCompaction && late.Compaction != nil
 		for _, o := range late.orders {
-			a, b := slices.Index(o, late.Name), slices.Index(o, early.Name)
+			a := slices.Index(o, late.Name)
+			b := slices.Index(o, early.Name)
 			wrong = wrong || a >= 0 && b >= 0 && a < b
 		}
 		if wrong {
@@ -254,7 +260,8 @@ func (l *linter) limits(c *Check) {
 		}
 		f, err := l.field(limit.Key)
 		if err == nil { // it is a parameter's
-			limit.Lower, limit.Raise = cmp.Or(limit.Lower, "make it smaller"), cmp.Or(limit.Raise, "make it larger")
+			limit.Lower = cmp.Or(limit.Lower, "make it smaller")
+			limit.Raise = cmp.Or(limit.Raise, "make it larger")
 		}
 		what := Thousands(limit.Tokens)
 		if err != nil || !strings.Contains(f.Text(), strconv.Itoa(limit.Tokens)) {
@@ -451,7 +458,8 @@ func (c *Check) context(window int) int { return cmp.Or(c.Policy.Window.Context,
 // sentence.
 func (c *Check) Ceiling(window int) (tokens int, what string) {
 	window = c.context(window)
-	tokens, what = window, "the window"
+	tokens = window
+	what = "the window"
 	for i := range c.Stages {
 		s := &c.Stages[i]
 		if s == c.Stage || !s.compacts() || s.with(c.Stage) {
@@ -463,7 +471,8 @@ func (c *Check) Ceiling(window int) (tokens int, what string) {
 				at++
 			}
 			if at < tokens {
-				tokens, what = at, "where "+s.Definition.Name+" compacts"
+				tokens = at
+				what = "where " + s.Definition.Name + " compacts"
 			}
 		}
 	}

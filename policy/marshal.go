@@ -111,7 +111,9 @@ func (p *Policy) stageNames() (list []string) {
 
 // DiffSettings lists the differences of two lists of settings: the keys of a in their order, then those only in b.
 func DiffSettings(a, b []Setting) []Change {
-	from, to, done := map[string]string{}, map[string]string{}, map[string]bool{}
+	from := map[string]string{}
+	to := map[string]string{}
+	done := map[string]bool{}
 	for _, s := range a {
 		from[s.Key] = s.Value
 	}

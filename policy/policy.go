@@ -58,7 +58,11 @@ type Policy struct {
 // given. The copy shares everything else with p.
 func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 	c := *p
-	c.Version, c.Chosen, c.Newer, c.Older, c.asked = cmp.Or(version, p.Version), chosen, newer, older, version
+	c.Version = cmp.Or(version, p.Version)
+	c.Chosen = chosen
+	c.Newer = newer
+	c.Older = older
+	c.asked = version
 	return &c
 }
 

@@ -13,7 +13,8 @@ import (
 // policy.
 func Rebuild(name string, settings []Setting, reg Registry) (p *Policy, unknown []string, err error) {
 	p = defaults(reg)
-	p.Name, p.Truth = name, TruthOwn
+	p.Name = name
+	p.Truth = TruthOwn
 	for _, s := range settings {
 		switch s.Key {
 		case "version":

@@ -24,7 +24,8 @@ type CallRequest struct {
 func Asking(text string, tokens int) Edit {
 	s := Synthetic{Role: "user", Label: "prompt", Contents: []Content{Text(text)}}
 	if text == "" {
-		s.Label, s.Contents[0] = "prompt, whose text is not known", Content{Kind: jsonl.KindText, Tokens: max(tokens, 1)}
+		s.Label = "prompt, whose text is not known"
+		s.Contents[0] = Content{Kind: jsonl.KindText, Tokens: max(tokens, 1)}
 	}
 	return Edit{Kind: KindAttach, Reason: "it asks for the summary", Insert: []Synthetic{s}}
 }

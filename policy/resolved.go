@@ -100,7 +100,8 @@ func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
 // stage does not understand.
 func (p *Policy) Try(t Try) error {
 	s := p.stage(t.Stage)
-	p.Score, p.Truth = nil, TruthOwn
+	p.Score = nil
+	p.Truth = TruthOwn
 	return s.Definition.Trial.Add(s.Params, t.Text)
 }
 
@@ -198,7 +199,8 @@ func (p *Policy) Set(key, value string) error {
 	if s, name, _ := strings.Cut(key, "."); name == whenKey && changed.stage(s) != nil {
 		changed.stage(s).When.start = Position{}
 	}
-	changed.Score, changed.Truth = nil, TruthOwn
+	changed.Score = nil
+	changed.Truth = TruthOwn
 	if errs := changed.check(); len(errs) > 0 && len(p.check()) == 0 {
 		errs[0].Position = Position{}
 		return errs[0]

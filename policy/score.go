@@ -81,7 +81,8 @@ type Ran struct {
 func (u *Use) Add(ran Ran) {
 	i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == ran.Policy })
 	if i < 0 {
-		i, u.Ran = len(u.Ran), append(u.Ran, Ran{Policy: ran.Policy})
+		i = len(u.Ran)
+		u.Ran = append(u.Ran, Ran{Policy: ran.Policy})
 	}
 	u.Ran[i].Sessions += ran.Sessions
 	u.Ran[i].Older += ran.Older
@@ -100,7 +101,8 @@ func (u *Use) Hypothesis() bool { return slices.ContainsFunc(u.Truths, Truth.Hyp
 
 // NewUse returns the Use of a name over sessions. list has the policy of each session.
 func NewUse(name string, list []*Policy) Use {
-	u, seen := Use{Name: name}, map[string]bool{}
+	u := Use{Name: name}
+	seen := map[string]bool{}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *Policy) int { return session.CompareVersions(a.Version, b.Version) })
 	for _, p := range list {

@@ -23,7 +23,9 @@ func (p *Policy) setThreshold(value string) error {
 	}
 	for _, key := range p.Keys() {
 		// From a value that no client raises, each time by what the one before missed: a share comes nearer step by step.
-		changed, n, miss := p.Clone(), roomy()[0].Window/2, 0
+		changed := p.Clone()
+		n := roomy()[0].Window / 2
+		miss := 0
 		for range 8 {
 			if changed.Set(key, strconv.Itoa(n)) != nil {
 				break

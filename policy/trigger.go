@@ -33,7 +33,8 @@ func (t *Trigger) DecodeParam(plain any) error {
 	var kind, value any
 	if len(m) == 1 {
 		for k, v := range m {
-			kind, value = k, v
+			kind = k
+			value = v
 		}
 	} else if kind, value = m["type"], m["value"]; len(m) != 2 || kind == nil || value == nil {
 		return &Error{Msg: "a trigger has a type and a value", Hint: hint}

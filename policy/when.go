@@ -128,7 +128,8 @@ func (p *Policy) conditions() (errs Errors) {
 		numbers[n.Name] = n.Value
 	}
 	for i := range p.Stages {
-		w, key := &p.Stages[i].When, p.Stages[i].Definition.Name+"."+whenKey
+		w := &p.Stages[i].When
+		key := p.Stages[i].Definition.Name + "." + whenKey
 		if w.Condition = nil; w.Expression == "" {
 			continue
 		}
@@ -140,7 +141,8 @@ func (p *Policy) conditions() (errs Errors) {
 			w.Condition = c
 			continue
 		}
-		at, own := p.Position(key), &Error{}
+		at := p.Position(key)
+		own := &Error{}
 		if errors.As(err, &own) {
 			msg := key + ": " + own.Msg
 			switch {
@@ -163,7 +165,8 @@ func (p *Policy) conditions() (errs Errors) {
 
 // condition looks at the condition of a stage.
 func (l *linter) condition(s *StageConfig) {
-	c, key := s.When.Condition, s.Definition.Name+"."+whenKey
+	c := s.When.Condition
+	key := s.Definition.Name + "." + whenKey
 	if c == nil {
 		return
 	}

@@ -77,7 +77,8 @@ func (r *Record) Aftermath() (a Aftermath, err error) {
 		for n := len(at) - 1; n < len(conv.Boundaries) && conv.Boundaries[n].Before <= m; n++ {
 			at = append(at, request)
 		}
-		msg, s := &conv.Messages[m], &steps[request]
+		msg := &conv.Messages[m]
+		s := &steps[request]
 		if request < len(conv.Requests) && conv.Requests[request].Message == m {
 			request++
 			s = &steps[request]
@@ -95,7 +96,9 @@ func (r *Record) Aftermath() (a Aftermath, err error) {
 		}
 	}
 	at = append(at, len(conv.Requests))
-	history, next, boundary := 0, depthStep/2, 1
+	history := 0
+	next := depthStep / 2
+	boundary := 1
 	for p := range steps {
 		history += steps[p].tokens
 		depth := depthOf(history)

@@ -178,7 +178,11 @@ func (r *Record) bill(opt Options) (all, alone *bill.Bill) {
 // Bridge returns the steps from the billed cost of the recorded session to the cost of tl, the replay of pol with opt.
 func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge, error) {
 	same := opt
-	same.Regret, same.CompactAt, same.Observe, same.Send, same.Trace = false, nil, nil, nil, nil
+	same.Regret = false
+	same.CompactAt = nil
+	same.Observe = nil
+	same.Send = nil
+	same.Trace = nil
 	priced := func(t *Timeline) *account.ReplayCost {
 		return &account.ReplayCost{Requests: t.Requests, CostUSD: t.Totals.CostUSD, CostParts: t.Totals.CostParts}
 	}

@@ -64,13 +64,18 @@ func (r *Record) timeline(of *engine.ReplayResult, pol *policy.Policy, opt Optio
 		t.Lines.SetAside[string(reason)] = n
 	}
 	tot := &t.Totals
-	tot.NotReadBack, tot.Cleared, tot.ClearedTokens = of.Unread, of.Cleared, of.Freed
-	tot.Violations, tot.Transcript, tot.Preserved = of.Counts[FindingViolation], of.Counts[FindingTranscript], of.Counts[FindingPreserved]
+	tot.NotReadBack = of.Unread
+	tot.Cleared = of.Cleared
+	tot.ClearedTokens = of.Freed
+	tot.Violations = of.Counts[FindingViolation]
+	tot.Transcript = of.Counts[FindingTranscript]
+	tot.Preserved = of.Counts[FindingPreserved]
 	count, characters, err := wire.Placeholders(of.View)
 	if err != nil {
 		return nil, err
 	}
-	tot.Placeholders, tot.PlaceholderTokens = count, (characters+3)/4
+	tot.Placeholders = count
+	tot.PlaceholderTokens = (characters + 3) / 4
 	t.total()
 	t.Bill, _ = r.bill(opt)
 	tot.Brief = t.Bill.Short()

@@ -19,10 +19,12 @@ func (t *Timeline) RequestAt(name string) (int, error) {
 	}
 	end := t.Totals.Requests + 1
 	if name == "peak" {
-		best, n := -1, end
+		best := -1
+		n := end
 		for _, r := range t.Main() {
 			if r.Payload > best {
-				best, n = r.Payload, r.N
+				best = r.Payload
+				n = r.N
 			}
 		}
 		return n, nil

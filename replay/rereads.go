@@ -27,7 +27,8 @@ func (r *Record) Rereads() (list Rereads, err error) {
 	if len(conv.Boundaries) == 0 {
 		return list, nil
 	}
-	files, pending := map[string]*readFile{}, map[string]bool{}
+	files := map[string]*readFile{}
+	pending := map[string]bool{}
 	boundary, since, request := 0, 0, 0 // the next boundary; requests since the last one, and all
 	for m := range conv.Messages {
 		for ; boundary < len(conv.Boundaries) && conv.Boundaries[boundary].Before <= m; boundary++ {

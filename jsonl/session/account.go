@@ -155,7 +155,8 @@ func (conv *Conversation) Prompts() *Prompts {
 			}
 			id = jsonl.ShortHash(msg.UUID + "#" + strconv.Itoa(n))
 		}
-		p.at[id], p.tags[m] = m, id
+		p.at[id] = m
+		p.tags[m] = id
 	}
 	for m := range p.tags {
 		for _, u := range append([]string{conv.Messages[m].UUID}, conv.Messages[m].UUIDs...) {

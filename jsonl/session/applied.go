@@ -35,9 +35,11 @@ func (ld *loader) applied(e *jsonl.Entry) (a Applied) {
 		case least < 0 || most > jsonl.MaxUsage:
 			ld.warn(CodeMetadata, e.Line, "context_management has an edit by the API of %d tokens: it is not used", edit.Tokens)
 		case strings.HasPrefix(edit.Type, "clear_tool_uses_"):
-			a.ToolUses, a.ToolTokens = edit.ToolUses, edit.Tokens
+			a.ToolUses = edit.ToolUses
+			a.ToolTokens = edit.Tokens
 		case strings.HasPrefix(edit.Type, "clear_thinking_"):
-			a.Turns, a.ThinkingTokens = edit.Turns, edit.Tokens
+			a.Turns = edit.Turns
+			a.ThinkingTokens = edit.Tokens
 		case !ld.oddKinds[edit.Type]:
 			ld.oddKinds[edit.Type] = true
 			ld.warn(CodeMetadata, e.Line, "the API made an edit of the context of type %.40s, which is not known: it is not used", edit.Type)
@@ -60,7 +62,8 @@ func (m *Message) Compaction() (block int, alone, ok bool) {
 		case bl.Type != jsonl.TypeCompaction:
 			alone = false
 		case bl.Text.UTF16 > 0:
-			block, ok = b, true
+			block = b
+			ok = true
 		}
 	}
 	return block, alone, ok

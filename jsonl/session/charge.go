@@ -112,7 +112,8 @@ func (b *billing) find(key string, i int) *call {
 	k, ok := b.at[key]
 	if !ok {
 		n := b.node(i)
-		k, b.at[key] = len(b.calls), len(b.calls)
+		k = len(b.calls)
+		b.at[key] = len(b.calls)
 		b.calls = append(b.calls, call{Charge: Charge{Kind: ChargeBranch, Line: n.line, Time: n.time, Calls: 1}, version: n.version, message: -1})
 	}
 	return &b.calls[k]
@@ -124,7 +125,9 @@ func (b *billing) response(i int) {
 	r := n.response
 	key := cmp.Or(r.call, r.id, "of line "+strconv.Itoa(n.group))
 	q := b.find(key, i)
-	q.ID, q.Model, q.ended = cmp.Or(q.ID, r.call), cmp.Or(q.Model, r.model), q.ended || r.stop != ""
+	q.ID = cmp.Or(q.ID, r.call)
+	q.Model = cmp.Or(q.Model, r.model)
+	q.ended = q.ended || r.stop != ""
 	if r.recorded {
 		q.Usage.Add(r.usage)
 	}
@@ -143,7 +146,9 @@ func (b *billing) response(i int) {
 func (b *billing) compaction(i int) {
 	n := b.node(i)
 	q := b.find(cmp.Or(n.compact.Request, "of line "+strconv.Itoa(i)), i)
-	q.ID, q.Kind, q.ended = n.compact.Request, ChargeCompaction, true
+	q.ID = n.compact.Request
+	q.Kind = ChargeCompaction
+	q.ended = true
 	q.Usage.Add(*recordedUsage(n.compact.Usage))
 	before := len(b.Requests) - 1
 	if of := b.boundaries[n.uuid]; of != nil {
@@ -239,10 +244,12 @@ func written(blocks []Block) (n jsonl.Metrics) {
 func WrittenTokens(blocks []Block) int {
 	tokens := 0.0
 	for _, b := range blocks {
-		n, chars := b.Text, 4.0
+		n := b.Text
+		chars := 4.0
 		switch {
 		case b.Kind == jsonl.KindToolUse:
-			n, chars = b.JSON, 3
+			n = b.JSON
+			chars = 3
 			tokens += 60
 		case b.Kind == jsonl.KindThinking && n.UTF16 == 0:
 			tokens += float64(max(b.Signature-250, 0)) * 0.3

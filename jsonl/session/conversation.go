@@ -100,10 +100,14 @@ type Boundary struct {
 // Kept returns the indexes of the messages that are in context right after the compaction, in order: the summary, the
 // preserved and the attached messages.
 func (b *Boundary) Kept() []int {
-	before, summary, after := []int{}, []int{}, b.Attached
+	before := []int{}
+	summary := []int{}
+	after := b.Attached
 	if b.Summary >= 0 {
 		n, _ := slices.BinarySearch(b.Attached, b.Summary)
-		before, summary, after = b.Attached[:n], []int{b.Summary}, b.Attached[n:]
+		before = b.Attached[:n]
+		summary = []int{b.Summary}
+		after = b.Attached[n:]
 	}
 	kept := slices.Concat(before, summary, b.Preserved, after)
 	if b.KeptFirst {
@@ -184,7 +188,10 @@ type Accounting struct {
 type RequestTally struct{ Of, Whole int }
 
 // Add adds the counts of another file.
-func (t *RequestTally) Add(o RequestTally) { t.Of, t.Whole = t.Of+o.Of, t.Whole+o.Whole }
+func (t *RequestTally) Add(o RequestTally) {
+	t.Of += o.Of
+	t.Whole += o.Whole
+}
 
 // Warning is a message about a line of a file.
 type Warning struct {

@@ -269,7 +269,8 @@ func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
 		}
 	}
 	for i := range list {
-		info, other := &list[i], listed[key(&list[i])]
+		info := &list[i]
+		other := listed[key(&list[i])]
 		switch {
 		case info.Path == "" || info == other:
 		case paths[info.Path]: // its folder is named twice

@@ -244,9 +244,11 @@ func (ld *loader) otherCall(e *jsonl.Entry) {
 		q.Kind = ChargeKind(k)
 	}
 	if line.Usage != nil {
-		q.Usage, q.HasUsage = *recordedUsage(line.Usage), true
+		q.Usage = *recordedUsage(line.Usage)
+		q.HasUsage = true
 	}
-	ld.billed, ld.covered = append(ld.billed, q), append(ld.covered, line.Covers...)
+	ld.billed = append(ld.billed, q)
+	ld.covered = append(ld.covered, line.Covers...)
 	ld.lines.Used++
 }
 

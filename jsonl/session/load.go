@@ -250,7 +250,8 @@ func (ld *loader) entry(e *jsonl.Entry) {
 	case "last-prompt":
 		ld.process.ended(false)
 		if e.LeafUUID != "" {
-			ld.leaf, ld.leafAt = e.LeafUUID, len(ld.nodes)
+			ld.leaf = e.LeafUUID
+			ld.leafAt = len(ld.nodes)
 		}
 		ld.aside(e.Line, Reason("metadata: "+e.Type))
 		return
@@ -331,30 +332,35 @@ func (ld *loader) add(e *jsonl.Entry) {
 		}
 		ld.addMessage(n, e)
 	case "attachment":
-		n.kind, n.class = nodeAttachment, ClassAttachment
+		n.kind = nodeAttachment
+		n.class = ClassAttachment
 		ld.addAttachment(n, e)
 	case "system":
-		n.kind, n.name = nodeSystem, e.Subtype
+		n.kind = nodeSystem
+		n.name = e.Subtype
 		if e.Subtype == typeCommand {
 			ld.addCommand(n, e)
 		}
 		switch e.Subtype {
 		case "compact_boundary":
-			n.kind, n.compact = nodeBoundary, &compactMeta{}
+			n.kind = nodeBoundary
+			n.compact = &compactMeta{}
 			ld.metadata(e, "compactMetadata", e.CompactMetadata, n.compact)
 		case foreign.SubtypeRestart:
 			n.mark(lineRestarted)
 		case foreign.SubtypeResume, foreign.SubtypeRepeat:
 			n.mark(lineResumed)
 		case "microcompact_boundary":
-			n.kind, n.micro = nodeMicro, &microMeta{}
+			n.kind = nodeMicro
+			n.micro = &microMeta{}
 			ld.metadata(e, "microcompactMetadata", e.MicrocompactMetadata, n.micro)
 		}
 		ld.removal(n, e)
 	case "progress":
 		n.kind = nodeProgress
 	default:
-		n.kind, n.name = nodeOther, e.Type
+		n.kind = nodeOther
+		n.name = e.Type
 	}
 }
 

@@ -25,7 +25,8 @@ var userKinds = map[string]bool{
 func readSent(e *jsonl.Entry, kind string) Sent {
 	s := Sent{System: e.RenderedRole == "system" || e.RenderedRole == "" && !userKinds[kind]}
 	if len(renderedTexts(e.Rendered)) > 0 {
-		s.Recorded, s.Beside = true, e.RenderedBeside
+		s.Recorded = true
+		s.Beside = e.RenderedBeside
 	} else {
 		s.Turns = turnsOf(e.Attachment)
 	}

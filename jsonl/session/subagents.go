@@ -130,7 +130,8 @@ func Subagents(path string) ([]Subagent, []Warning, error) {
 		return nil, nil, err
 	}
 	defer root.Close()
-	d, info := &discovery{}, FileInfo{ID: id}
+	d := &discovery{}
+	info := FileInfo{ID: id}
 	d.beside(root, &info, dir)
 	entries, err := foreign.ReadDir(root, ".")
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {

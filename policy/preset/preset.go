@@ -226,10 +226,12 @@ func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, err
 		if err := p.Set(clears+".auto", "true"); err != nil {
 			return nil, err
 		}
-		p.Truth, p.Score = truth, score
+		p.Truth = truth
+		p.Score = score
 	}
 	if chosen.Version != "" && p.Newer == chosen.Why && p.Newer != "" && !p.Recorded { // it was asked for: nothing is evidence for it
-		p.Truth, p.Score = policy.TruthOwn, nil
+		p.Truth = policy.TruthOwn
+		p.Score = nil
 	}
 	if l.alias[nameOrFile].Former {
 		p.Former = append(p.Former, nameOrFile)

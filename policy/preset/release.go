@@ -232,10 +232,12 @@ func (l *Library) Unread(c Client) string {
 // newerThan says that a version of a product is newer than the newest that was read, or that was read of its line; "":
 // it is not.
 func newerThan(product string, list []Release, version string) string {
-	r, what := ofVersion(list, version), "any that was read of its line"
+	r := ofVersion(list, version)
+	what := "any that was read of its line"
 	read := r.Valid.Read
 	if last := list[len(list)-1]; r == last {
-		what, read = "any that was read", cmp.Or(read, last.Version)
+		what = "any that was read"
+		read = cmp.Or(read, last.Version)
 	}
 	if read == "" || compareVersions(version, read) <= 0 {
 		return ""

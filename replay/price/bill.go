@@ -87,14 +87,16 @@ func (t *Table) Bill(c Call) (usd USD, rates Rates, unpriced string) {
 		return USD{}, rates, "model " + c.Model + " on a day that is not recorded"
 	}
 	m = *m.On(c.Time)
-	input, profile := c.Input.Input()/max(c.Calls, 1), c.profile()
+	input := c.Input.Input() / max(c.Calls, 1)
+	profile := c.profile()
 	if profile != "" {
 		c.Geo = "" // a parameter of another API
 	}
 	rates = m.RatesFor(input)
 	speed := c.Speed
 	if speed == fast && m.Fast != nil {
-		rates, speed = *m.Fast, ""
+		rates = *m.Fast
+		speed = ""
 	}
 	for _, x := range [...][2]string{{ofSpeed, speed}, {ofGeo, c.Geo}, {ofTier, c.Tier}, {ofProfile, profile}} {
 		if x[1] == "" {

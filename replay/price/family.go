@@ -16,19 +16,27 @@ func (t *Table) FindLike(id string) (m Model, like, ok bool) {
 		return m, false, true
 	}
 	if own, stated := find(t.unpriced, Normalize(id)); stated {
-		own.Rates, own.Tier, own.Fast, own.Earlier = m.Rates, m.Tier, m.Fast, m.Earlier
+		own.Rates = m.Rates
+		own.Tier = m.Tier
+		own.Fast = m.Fast
+		own.Earlier = m.Earlier
 		return own, false, true
 	}
 	if ok {
 		return m, false, true
 	}
-	asked, near := partsOf(Normalize(id)), nearness{}
+	asked := partsOf(Normalize(id))
+	near := nearness{}
 	for i := range t.Models {
 		if n := asked.near(&t.Models[i]); n.words > 0 && n.over(&near) {
-			near, m = n, t.Models[i]
+			near = n
+			m = t.Models[i]
 		}
 	}
-	m.Rates, m.Tier, m.Fast, m.Earlier = Rates{}, nil, nil, nil
+	m.Rates = Rates{}
+	m.Tier = nil
+	m.Fast = nil
+	m.Earlier = nil
 	return m, m.ID != "", m.ID != ""
 }
 

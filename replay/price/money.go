@@ -141,7 +141,8 @@ func (m *Model) On(day time.Time) *Model {
 	for i := range m.Earlier {
 		if e := &m.Earlier[i]; text <= e.Until {
 			then := *m
-			then.Rates, then.Tier = e.Rates, e.Tier
+			then.Rates = e.Rates
+			then.Tier = e.Tier
 			return &then
 		}
 	}

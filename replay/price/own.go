@@ -77,7 +77,9 @@ func (t *Table) With(own OwnModels) (*Table, error) {
 			return nil, strict.Errors{{Position: o.Position, Msg: "the model " + strict.Quote(o.ID) + " is not in the table", Hint: "give its window"}}
 		}
 		_, priced := out.Find(o.ID)
-		m.ID, m.Source, m.Confidence = o.ID, cmp.Or(m.Source, stated), cmp.Or(m.Confidence, stated)
+		m.ID = o.ID
+		m.Source = cmp.Or(m.Source, stated)
+		m.Confidence = cmp.Or(m.Confidence, stated)
 		for _, x := range []struct {
 			to   *int
 			from int
@@ -87,7 +89,8 @@ func (t *Table) With(own OwnModels) (*Table, error) {
 			}
 		}
 		if o.Window > 0 {
-			m.Before, m.Own = nil, true
+			m.Before = nil
+			m.Own = true
 		}
 		if o.Window > 0 && o.MaxInput == 0 {
 			m.MaxInput = 0
@@ -96,7 +99,11 @@ func (t *Table) With(own OwnModels) (*Table, error) {
 			m.Cache = o.Cache
 		}
 		if o.Input != nil {
-			m.Tier, m.Fast, m.Earlier, m.Source, m.Confidence = nil, nil, nil, stated, stated
+			m.Tier = nil
+			m.Fast = nil
+			m.Earlier = nil
+			m.Source = stated
+			m.Confidence = stated
 			m.SetDefaults()
 			for i, p := range [...]*Price{o.Input, o.CacheWrite5m, o.CacheWrite1h, o.CacheRead, o.Output} {
 				if p != nil {

@@ -96,7 +96,8 @@ var tables embed.FS
 func Default() *Table { return builtIn() }
 
 var builtIn = sync.OnceValue(func() *Table {
-	own, others := embedded("models.json"), embedded("providers.json")
+	own := embedded("models.json")
+	others := embedded("providers.json")
 	return own.Over(&others)
 })
 

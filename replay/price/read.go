@@ -74,7 +74,11 @@ func joinSurrogates(pair []byte) []byte {
 const unset = -1
 
 // SetDefaults marks the cache prices as left out, before decoding.
-func (r *Rates) SetDefaults() { r.CacheWrite5m, r.CacheWrite1h, r.CacheRead = unset, unset, unset }
+func (r *Rates) SetDefaults() {
+	r.CacheWrite5m = unset
+	r.CacheWrite1h = unset
+	r.CacheRead = unset
+}
 
 // CheckFields completes a row after decoding: it normalizes the id, sorts Earlier and fills in cache prices. It returns
 // an error for a missing id or an unknown tokenizer.

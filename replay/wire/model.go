@@ -89,7 +89,8 @@ type repeating struct {
 
 func (f *repeating) add(id policy.ItemID, role session.Role, blocks []BodyBlock) {
 	if id >= 0 && id < f.upTo && isResult(blocks[0]) {
-		f.results, f.last = append(f.results, blocks...), id
+		f.results = append(f.results, blocks...)
+		f.last = id
 	} else {
 		f.again()
 	}
@@ -187,7 +188,8 @@ func tagged(blocks []BodyBlock, id policy.ItemID, tag string) []BodyBlock {
 
 // block renders one block. Its JSON is nil if it is not sent.
 func (r *renderer) block(t policy.Target) (BodyBlock, error) {
-	raw, c := r.Raw(t), r.Replacement(t)
+	raw := r.Raw(t)
+	c := r.Replacement(t)
 	if raw == nil {
 		return r.content(t, c)
 	}

@@ -20,11 +20,13 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 	add := func(w session.OwnWords) {
 		for _, n := range []int{w.Before, w.Behind} {
 			if n > 0 {
-				count, characters = count+1, characters+n
+				count += 1
+				characters += n
 			}
 		}
 	}
-	version, last := sender(v), len(conv.Messages)
+	version := sender(v)
+	last := len(conv.Messages)
 	if n := len(conv.Requests); n > 0 {
 		last = conv.Requests[n-1].Message
 	}

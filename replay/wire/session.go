@@ -88,7 +88,8 @@ type sessionItem struct {
 
 // gather lists what is in view.
 func (w *sessionWriter) gather() error {
-	w.last, w.end = -1, -1
+	w.last = -1
+	w.end = -1
 	messages := w.messages()
 	for id := range w.Items {
 		blocks, err := w.blocks(id)
@@ -144,7 +145,8 @@ func (w *sessionWriter) accepted(id policy.ItemID, blocks []BodyBlock) ([]BodyBl
 		if raw := w.Raw(b.Source); raw != nil && raw.Kind == jsonl.KindUnknown && b.Type != "text" {
 			w.out.Opaque++
 			b.JSON = appendValue([]byte(`{"type":"text","text":`), fmt.Sprintf("[%s: only %s can read this block.]", b.Type, w.conv.Product))
-			b.JSON, b.Type = append(b.JSON, '}'), "text"
+			b.JSON = append(b.JSON, '}')
+			b.Type = "text"
 			continue
 		}
 		field := map[string]string{"tool_use": "id", "tool_result": "tool_use_id"}[b.Type]
