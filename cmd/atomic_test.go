@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // A folder and the file it comes with get their names both or not at all.
@@ -26,28 +28,17 @@ func TestAtomicFolder(t *testing.T) {
 			blocked := map[string]bool{folder: c.old, file: c.bad}
 			for path, there := range blocked {
 				if there {
-					if err := os.MkdirAll(filepath.Join(path, "sub"), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(filepath.Join(path, "sub", "a"), []byte("old"), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.MkdirAll(filepath.Join(path, "sub"), 0o755))
+					must.Do(t, os.WriteFile(filepath.Join(path, "sub", "a"), []byte("old"), 0o644))
 				}
 			}
 			sys := &system{}
-			f, err := sys.createAtomic(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f.folder, err = sys.createAtomicFolder(folder); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.folder.write("sub/a", func(w io.Writer) error {
+			f := must.Get(sys.createAtomic(file))(t)
+			f.folder = must.Get(sys.createAtomicFolder(folder))(t)
+			must.Do(t, f.folder.write("sub/a", func(w io.Writer) error {
 				_, err := io.WriteString(w, "new")
 				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if err := commit(f); (err != nil) != c.bad {
 				t.Errorf("commit: %v", err)
 			}
@@ -57,10 +48,7 @@ func TestAtomicFolder(t *testing.T) {
 			if got, _ := os.ReadFile(filepath.Join(folder, "sub", "a")); string(got) != c.want {
 				t.Errorf("the folder holds %q, want %q", got, c.want)
 			}
-			entries, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			entries := must.Get(os.ReadDir(dir))(t)
 			for _, e := range entries {
 				if e.Name() != "x" && e.Name() != "x.jsonl" {
 					t.Errorf("%s is left", e.Name())
@@ -91,16 +79,9 @@ func TestTogether(t *testing.T) {
 		var outs []*output
 		for _, name := range []string{"a", "b", "c"} {
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			out, err := (&outputOptions{File: path}).create(sys)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(out, "new"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte("old"), 0o644))
+			out := must.Get((&outputOptions{File: path}).create(sys))(t)
+			must.Get(io.WriteString(out, "new"))(t)
 			outs = append(outs, out)
 		}
 		tt.stop(sys, outs)

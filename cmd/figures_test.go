@@ -7,13 +7,12 @@ import (
 	"maps"
 	"math"
 	"math/big"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -29,25 +28,13 @@ func figurePolicies() []string {
 // and findings of replay --format json, and the sums over sessions against those of their values.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := must.Glob(t, 1, "../testdata/sessions/*.jsonl")
 	checkFigures(t, figurePolicies(), append(files, "../testdata/sessions/subagent"))
 }
 
 func TestCorpusFigures(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
-	var files []string
-	for i, file := range sessionFiles(t, corpus) {
-		if i%10 == 3 || long() {
-			files = append(files, file)
-		}
-	}
-	checkFigures(t, figurePolicies()[:5], files)
+	corpus := folderOf(t, "CTXKIT_CORPUS")
+	checkFigures(t, figurePolicies()[:5], every(10, sessionFiles(t, corpus)))
 }
 
 func checkFigures(t *testing.T, policies, files []string) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -80,9 +81,7 @@ func comparedSample(sessions int) []compare.Comparison {
 func renderCompared(t *testing.T, sessions int, opt Layout) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Origin{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Origin{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt))
 	return b.String()
 }
 

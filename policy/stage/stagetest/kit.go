@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -414,17 +415,12 @@ func Messages(from, to int) (list []string) {
 // Registry returns a registry of the given stages.
 func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	t.Helper()
-	r, err := policy.NewRegistry(policy.Family{Name: "test", Stages: definitions})
-	if err == nil {
-		err = r.Check()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(policy.NewRegistry(policy.Family{Name: "test", Stages: definitions}))(t)
+	must.Do(t, r.Check())
 	return r
 }
 
-// Same fails a test whose result is not the one that is wanted; of says what it is of.
+// Same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func Same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
@@ -95,13 +96,5 @@ type Load func(name string, reg policy.Registry) (*policy.Policy, error)
 func Preset(t testing.TB, f policy.Family, load Load, name string) *policy.Policy {
 	t.Helper()
 	f.Presets = os.DirFS(".") // a test runs in the folder of its package, which has the family's policies
-	reg, err := policy.NewRegistry(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := load(name, reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(load(name, must.Get(policy.NewRegistry(f))(t)))(t)
 }
