@@ -59,7 +59,8 @@ func (s *sessionFolder) addAgents(file string) error {
 	s.agents = map[string]string{}
 	for _, a := range list {
 		if name := "subagents/" + filepath.Base(a.Path); filepath.Dir(a.Path) == filepath.Dir(file) && !slices.Contains(s.beside, name) {
-			s.beside, s.agents[name] = append(s.beside, name), a.Path
+			s.beside = append(s.beside, name)
+			s.agents[name] = a.Path
 		}
 	}
 	return err
@@ -221,7 +222,8 @@ func (t *sessionTarget) name(beside []string, a *anonymize.Anonymizer) error {
 		if other, taken := from[to]; taken {
 			return fmt.Errorf("%s and %s: both would get the same name: choose another --seed", other, name)
 		}
-		from[to], t.names[name] = name, to
+		from[to] = name
+		t.names[name] = to
 	}
 	if t.folder == "" {
 		return nil

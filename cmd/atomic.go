@@ -59,7 +59,8 @@ func (s *system) removeUnfinished() {
 	for _, n := range s.unfinished {
 		os.RemoveAll(n)
 	}
-	s.unfinished, s.left = nil, true
+	s.unfinished = nil
+	s.left = true
 }
 
 // commit completes files that belong together and renames them to their paths: all of them, or none where one cannot be

@@ -101,7 +101,8 @@ func (s *system) remember(dir string, d *discovered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.discovered == nil {
-		s.discovered, s.infos = map[string]*discovered{}, map[string]*session.FileInfo{}
+		s.discovered = map[string]*discovered{}
+		s.infos = map[string]*session.FileInfo{}
 	}
 	s.discovered[dir] = d
 	for i := range d.infos {

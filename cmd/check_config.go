@@ -64,8 +64,13 @@ func newChecking(sys *system, o *checkOptions) (*checking, error) {
 func (c *checking) settings() error {
 	count := c.config.Counting
 	r := &c.replays
-	r.Counter, r.Agent, r.Model, r.Jobs, r.Quiet = count.Tokens, count.Agent, count.Model, c.o.Jobs, true
-	r.Regret, r.Cache = count.Regret, count.Cache
+	r.Counter = count.Tokens
+	r.Agent = count.Agent
+	r.Model = count.Model
+	r.Jobs = c.o.Jobs
+	r.Quiet = true
+	r.Regret = count.Regret
+	r.Cache = count.Cache
 	var errs policy.Errors
 	wrong := func(key, msg, hint string) {
 		errs.Report(c.config.Places[key], key+": "+msg, hint)
@@ -88,7 +93,8 @@ func (c *checking) settings() error {
 	prices.config = c.o.File
 	key := "" // of what the options are
 	if prices.Prices == "" && c.config.Prices != "" {
-		key, prices.Prices = "prices", c.path(c.config.Prices)
+		key = "prices"
+		prices.Prices = c.path(c.config.Prices)
 	}
 	if err := prices.check(); err != nil {
 		errs.Add(c.config.Places[key], key, err)
@@ -164,7 +170,8 @@ func (c *checking) policy(i int) (errs policy.Errors) {
 func (c *checking) sessions(i int) policy.Errors {
 	var errs policy.Errors
 	for _, p := range c.config.SessionsOf(i) {
-		names, err := []string{p.Text}, error(nil)
+		names := []string{p.Text}
+		var err error
 		if _, id, ok := session.InDatabase(c.path(p.Text)); !ok || id == "" {
 			names, err = check.Files(c.dir, p.Text)
 		}

@@ -34,8 +34,12 @@ func runCheckInit(sys *system, o *checkOptions, inputs []string) error {
 		return fmt.Errorf("%s: is there already: add --force to write over it", check.DefaultFile)
 	}
 	r := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: o.Policy}}
-	r.File, r.Quiet = check.DefaultFile, o.Quiet
-	r.inputOptions, r.Agent, r.Counter, r.Cache = o.inputOptions, "main", "usage", string(replay.CacheEqual)
+	r.File = check.DefaultFile
+	r.Quiet = o.Quiet
+	r.inputOptions = o.inputOptions
+	r.Agent = "main"
+	r.Counter = "usage"
+	r.Cache = string(replay.CacheEqual)
 	run, err := r.begin(sys)
 	if err != nil {
 		return err

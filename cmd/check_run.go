@@ -61,7 +61,8 @@ func addCommands(r *check.Report) {
 // unique gives conversations that have one name a number.
 func unique(have, list []check.CaseResult) []check.CaseResult {
 	for i := range list {
-		base, n := list[i].Agent, 1
+		base := list[i].Agent
+		n := 1
 		taken := func(r check.CaseResult) bool {
 			return r.Case == list[i].Case && r.Session == list[i].Session && r.Agent == list[i].Agent
 		}

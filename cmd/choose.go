@@ -47,7 +47,8 @@ func choosePolicy(sys *system, o *replayOptions, warn func(...session.Warning)) 
 		by.tried = new(bool) // fitsRelease has tried them
 	}
 	var mu sync.Mutex
-	read, warned := map[preset.Chosen]*policy.Policy{}, map[string]bool{}
+	read := map[preset.Chosen]*policy.Policy{}
+	warned := map[string]bool{}
 	return func(client preset.Client) (*policy.Policy, error) {
 		chosen, err := sys.presets.For(name, client)
 		if err != nil {

@@ -56,7 +56,8 @@ func declare(cmd *cobra.Command, o any, names ...string) {
 		if name == "" || len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		flags, usage := cmd.Flags(), strings.NewReplacer("<", "`", ">", "`").Replace(f.Tag.Get("usage"))
+		flags := cmd.Flags()
+		usage := strings.NewReplacer("<", "`", ">", "`").Replace(f.Tag.Get("usage"))
 		switch p := v.Addr().Interface().(type) {
 		case pflag.Value:
 			flags.VarP(p, name, letter, usage)

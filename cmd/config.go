@@ -127,9 +127,11 @@ func runConfig(sys *system) error {
 	}
 	found := defaults(list)
 	for i, value := range []string{preset.Recorded, "auto", "built in", "auto", "UTC", "false"} {
-		d, from := check.ChangedSetting{Key: check.DefaultNames()[i], Value: value}, "default of ctxkit"
+		d := check.ChangedSetting{Key: check.DefaultNames()[i], Value: value}
+		from := "default of ctxkit"
 		if at := slices.IndexFunc(found, func(o check.ChangedSetting) bool { return o.Key == d.Key }); at >= 0 {
-			d, from = found[at], found[at].String()
+			d = found[at]
+			from = found[at].String()
 		}
 		row(d.Key, d.Value, from)
 	}

@@ -14,7 +14,10 @@ import (
 // demoSession are the options of the session that demo replays: with a compaction, under most policies.
 func demoSession() synth.SessionOptions {
 	o := synth.Default()
-	o.Seed, o.Requests, o.Version, o.Window = 3, 90, "2.1.139", 120_000
+	o.Seed = 3
+	o.Requests = 90
+	o.Version = "2.1.139"
+	o.Window = 120_000
 	o.Subagents, o.Offloads = 0, 0 // they would be in files of their own
 	return o
 }
@@ -55,7 +58,8 @@ func runDemo(sys *system) error {
 	}
 	sys.in = &session
 	replay := newReplay(sys)
-	replay.SilenceErrors, replay.SilenceUsage = true, true
+	replay.SilenceErrors = true
+	replay.SilenceUsage = true
 	replay.SetArgs([]string{"-", "--policy", examplePolicy})
 	if err := replay.Execute(); err != nil {
 		return err

@@ -69,7 +69,8 @@ func (s *opened) diff(o *diffOptions) error {
 	}
 	d := &differ{opened: s, o: o, name: rawSide}
 	layout := report.DiffLayout{Layout: o.report(s.sys), Stat: o.Stat}
-	layout.Several, layout.Full = o.At == atAll, o.Full
+	layout.Several = o.At == atAll
+	layout.Full = o.Full
 	d.printer = report.NewDiffs(s.out, layout)
 	if o.Against != rawSide {
 		if err := d.chooseAgainst(); err != nil {
@@ -122,7 +123,8 @@ func (d *differ) one() error {
 		if from >= to {
 			return fmt.Errorf("flag --from: request %d is not before request %d: name an earlier one, or a later one with --at", from, to)
 		}
-		d.against, d.name = d.pol, d.pol.Name
+		d.against = d.pol
+		d.name = d.pol.Name
 	}
 	left, err := d.conv.rec.ViewAt(d.against, d.opt, from)
 	if err != nil {
@@ -137,9 +139,11 @@ func (d *differ) one() error {
 
 // print prints what differs between the views of two requests, or of one.
 func (d *differ) print(from, to int, left, right *view.View) error {
-	compare, before := diff.Compare, 0
+	compare := diff.Compare
+	before := 0
 	if from < to {
-		compare, before = diff.Between, len(left.Edits())
+		compare = diff.Between
+		before = len(left.Edits())
 	}
 	found, err := compare(left, right)
 	if err != nil {
@@ -166,14 +170,17 @@ func (d *differ) ofLine(found *diff.Diff, left, right *view.View) error {
 	if len(found.Messages) == 0 {
 		return fmt.Errorf("flag --line: line %d holds no message that was sent by then: ctxkit view --as transcript shows the lines", d.o.Line)
 	}
-	found.Before, found.After = 0, 0
+	found.Before = 0
+	found.After = 0
 	for i := range found.Messages {
 		m := &found.Messages[i]
-		found.Before, found.After = found.Before+m.Left.Tokens, found.After+m.Right.Tokens
+		found.Before += m.Left.Tokens
+		found.After += m.Right.Tokens
 		if m.Text != "" || len(m.Blocks) > 0 {
 			continue
 		}
-		v, read := right, diff.Text
+		v := right
+		read := diff.Text
 		if !right.Has(m.Item) {
 			v = left
 		}
@@ -193,10 +200,14 @@ func (d *differ) ofLine(found *diff.Diff, left, right *view.View) error {
 
 // add prints a diff at a request.
 func (d *differ) add(at int, r *report.NamedDiff) error {
-	r.Policy, r.Against, r.Request = d.pol.Name, d.name, at
-	r.Truths[0], r.Chosen[0] = d.pol.Truth, d.pol.Chosen
+	r.Policy = d.pol.Name
+	r.Against = d.name
+	r.Request = at
+	r.Truths[0] = d.pol.Truth
+	r.Chosen[0] = d.pol.Chosen
 	if d.against != nil {
-		r.Truths[1], r.Chosen[1] = d.against.Truth, d.against.Chosen
+		r.Truths[1] = d.against.Truth
+		r.Chosen[1] = d.against.Chosen
 	}
 	return d.printer.Add(r)
 }

@@ -118,7 +118,8 @@ type explorer struct {
 
 func newExplorer(sys *system, o *replayOptions, now time.Time) (*explorer, *explore.Backend, error) {
 	e := &explorer{sys: sys, o: o, encoders: &tokens.Encoders{Jobs: runtime.GOMAXPROCS(0)}}
-	o.Counter, o.Cache = tokens.NameUsage, string(replay.CacheOwn)
+	o.Counter = tokens.NameUsage
+	o.Cache = string(replay.CacheOwn)
 	if _, err := choosePolicy(sys, o, e.unsaid); err != nil {
 		return nil, nil, err
 	}
@@ -175,7 +176,8 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 	defer e.listing.Unlock()
 	sys := e.sys
 	var found []session.FileInfo
-	n, next := 0, firstListed
+	n := 0
+	next := firstListed
 	folders := !slices.ContainsFunc(e.o.Inputs, func(name string) bool {
 		st, err := os.Stat(name)
 		return err != nil || !st.IsDir()
@@ -192,7 +194,8 @@ func (e *explorer) sessions(show func([]report.SessionItem), step explore.Progre
 		}
 	}
 	sys.mu.Lock()
-	sys.discovered, sys.infos = nil, nil
+	sys.discovered = nil
+	sys.infos = nil
 	sys.mu.Unlock()
 	var list []session.FileInfo
 	if len(e.o.Inputs) > 0 {
@@ -272,7 +275,8 @@ func (e *explorer) open(ctx context.Context, i *report.SessionItem, step explore
 	c := agentConversation{sys: e.sys, input: i.Path, main: true, file: f, conv: f.Main}
 	for _, s := range f.Sidechains {
 		if s.Agent == i.ID {
-			c.main, c.conv = false, s
+			c.main = false
+			c.conv = s
 		}
 	}
 	if err = ctx.Err(); err == nil {
@@ -372,9 +376,13 @@ func (e *explorer) page(ctx context.Context, i *report.SessionItem, policy, file
 	if err := sys.register(); err != nil {
 		return err
 	}
-	sys.uncached, sys.limits, sys.table, sys.tableText = true, e.sys.limits, e.sys.table, e.sys.tableText
+	sys.uncached = true
+	sys.limits = e.sys.limits
+	sys.table = e.sys.table
+	sys.tableText = e.sys.tableText
 	o := *e.o
-	o.Inputs, o.Policy = []string{i.Path}, policy
+	o.Inputs = []string{i.Path}
+	o.Policy = policy
 	o.inputOptions = inputOptions{Agent: "main", Jobs: runtime.GOMAXPROCS(0)}
 	o.outputOptions = outputOptions{Format: string(report.FormatHTML), File: file, Quiet: true}
 	o.stop = ctx.Err

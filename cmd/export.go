@@ -142,7 +142,9 @@ func (o *exportOptions) export(j *job, files []io.Writer, choices []policyChoice
 	}
 	loop := j.loop("exported")
 	opt := o.options()
-	loop.skipEmpty, loop.unread, loop.assumed = true, true, &opt
+	loop.skipEmpty = true
+	loop.unread = true
+	loop.assumed = &opt
 	var converted []*replay.Conversion
 	failed, err := eachConversation(loop, func(c agentConversation) (*report.ExportedSession, error) {
 		return o.exported(j.sys, c, choices)

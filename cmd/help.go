@@ -31,7 +31,8 @@ func narrowed(w io.Writer, text string, width int) error {
 		}
 		more := ""
 		if strings.HasPrefix(line[first:], "ctxkit ") {
-			hang, more = first+4, ` \`
+			hang = first + 4
+			more = ` \`
 		}
 		if hang > width/2 {
 			hang = first + 2

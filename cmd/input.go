@@ -136,7 +136,8 @@ func describe(sys *system, paths []string) (list []session.FileInfo) {
 		if sys.info(path) == nil && path != "-" {
 			of := path
 			if file, _, ok := session.InDatabase(path); ok {
-				of, dir = file, file
+				of = file
+				dir = file
 			} else if named[dir] > 1 {
 				of = dir
 			}
@@ -155,7 +156,8 @@ func describe(sys *system, paths []string) (list []session.FileInfo) {
 
 // once leaves out the files that are named before, by whatever path.
 func (in *inputs) once(warn func(...session.Warning)) (list []string) {
-	before, folders := map[string]string{}, map[string]string{}
+	before := map[string]string{}
+	folders := map[string]string{}
 	for _, path := range in.list {
 		file := oneFile(path, folders)
 		if first, twice := before[file]; twice {
@@ -206,7 +208,8 @@ func folderInputs(sys *system, dir string, warn func(...session.Warning)) (in in
 	in = inputs{several: true, broken: map[string]error{}}
 	var unread []string
 	infos, warnings, err := discover(sys, dir, func(path string, err error) {
-		unread, in.broken[path] = append(unread, path), pathError(path, err)
+		unread = append(unread, path)
+		in.broken[path] = pathError(path, err)
 	})
 	if err != nil {
 		return in, pathError(dir, err)

@@ -106,7 +106,8 @@ func (in *recalled) outcome(choose func(preset.Client) ([]*policy.Policy, error)
 	if in == nil || in.before == nil {
 		return o, false
 	}
-	o.Warnings, o.Empty = in.before.Warnings, in.before.Empty
+	o.Warnings = in.before.Warnings
+	o.Empty = in.before.Empty
 	for _, kept := range in.before.Sessions {
 		policies, err := choose(kept.Client)
 		if err != nil {
@@ -156,7 +157,8 @@ func (in *recalled) keep(o *compare.InputRows) {
 	if in == nil || in.unkept || o.Failed != "" {
 		return
 	}
-	in.now.Warnings, in.now.Empty = o.Warnings, o.Empty
+	in.now.Warnings = o.Warnings
+	in.now.Empty = o.Empty
 	if data, err := in.now.Encode(); err == nil {
 		_ = in.rows.shelf.Put(in.name, in.state, data) // what cannot be kept is worked out again
 	}

@@ -50,7 +50,8 @@ func lintAll(j *job, o *lintOptions) error {
 	if err != nil {
 		return err
 	}
-	errors, warnings := 0, 0
+	errors := 0
+	warnings := 0
 	failed, err := eachInput(j.loop("checked"), func(i int) ([]*lint.Problems, error) {
 		path := j.in.list[i]
 		if err := j.in.broken[path]; err != nil {

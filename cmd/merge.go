@@ -133,7 +133,8 @@ func (r *comparing) writeRows(choices []policyChoice, failed, err error) error {
 				Warnings: r.warnings, Late: compare.SortedOnce(r.late), Outcomes: r.outcomes,
 			}
 			if s := r.Shard; s.Of > 0 {
-				rows.Shard, rows.Shards = s.I, s.Of
+				rows.Shard = s.I
+				rows.Shards = s.Of
 			}
 			err = report.Rows(r.loop.out, &rows)
 		}

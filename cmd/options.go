@@ -64,7 +64,8 @@ func (o policyOptions) unfolded() policyOptions {
 	if len(at) == 0 {
 		return o
 	}
-	text, set := o.Policy, []string{}
+	text := o.Policy
+	set := []string{}
 	o.Policy = text[:at[0][0]]
 	for i, m := range at {
 		end := len(text)
@@ -167,7 +168,8 @@ type outputOptions struct {
 
 // with are the options of a command with these formats, and of the tables that it prints.
 func (o *outputOptions) with(formats []report.Format, tables ...report.TableHead) *outputOptions {
-	o.formats, o.tables = asNames(formats), tables
+	o.formats = asNames(formats)
+	o.tables = tables
 	return o
 }
 

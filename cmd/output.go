@@ -224,7 +224,8 @@ func brokenLines(text string, n int) (lines []string) {
 		case report.Width(line+" "+word) <= n:
 			line += " " + word
 		default:
-			lines, line = append(lines, line), indent+word
+			lines = append(lines, line)
+			line = indent + word
 		}
 	}
 	return append(lines, line)

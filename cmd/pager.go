@@ -13,7 +13,9 @@ func (s *system) pager() *output {
 	return &output{Writer: &text, end: func() error {
 		words := strings.Fields(cmp.Or(strings.TrimSpace(s.env("PAGER")), "less"))
 		run := exec.Command(words[0], words[1:]...)
-		run.Stdin, run.Stdout, run.Stderr = bytes.NewReader(text.Bytes()), s.out.w, s.err
+		run.Stdin = bytes.NewReader(text.Bytes())
+		run.Stdout = s.out.w
+		run.Stderr = s.err
 		run.Env = append(run.Environ(), "LESS="+cmp.Or(s.env("LESS"), "FRX"))
 		s.finishes.Store(true) // Ctrl-C is for the pager
 		if text.Len() > 0 && run.Start() == nil {

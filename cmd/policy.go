@@ -61,7 +61,11 @@ func listPolicies(sys *system) ([]report.PolicyInfo, error) {
 	for name, a := range sys.presets.Aliases() {
 		i := slices.IndexFunc(list, func(info report.PolicyInfo) bool { return info.Name == a.Policy })
 		info := list[i]
-		info.Name, info.Product, info.Version, info.From, info.Until = name, a.Product, a.Version, a.Valid.From, a.Valid.Until
+		info.Name = name
+		info.Product = a.Product
+		info.Version = a.Version
+		info.From = a.Valid.From
+		info.Until = a.Valid.Until
 		info.About = sameAs(a)
 		list = append(list, info)
 	}

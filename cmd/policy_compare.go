@@ -90,9 +90,11 @@ func lintReleases(sys *system, name string, p *policy.Policy) (found []policy.Fi
 		for _, f := range policy.Lint(of) {
 			j := slices.IndexFunc(spans, func(s span) bool { return s.to >= i-1 && s.Key == f.Key && s.Rule == f.Rule && s.Hint == f.Hint })
 			if j < 0 {
-				j, spans = len(spans), append(spans, span{from: i})
+				j = len(spans)
+				spans = append(spans, span{from: i})
 			}
-			spans[j].Finding, spans[j].to = f, i
+			spans[j].Finding = f
+			spans[j].to = i
 		}
 	}
 	for _, s := range spans {

@@ -46,7 +46,8 @@ Without inputs the sessions are synthetic ones that are built in.`,
 			if len(args) == 0 {
 				return fmt.Errorf("%s takes a policy and sessions: name a file, or one of %s", cmd.CommandPath(), strings.Join(sys.presets.Known(), ", "))
 			}
-			o.Policy, o.Inputs = args[0], args[1:]
+			o.Policy = args[0]
+			o.Inputs = args[1:]
 			return nil
 		},
 	}, func() error { return runPolicyTest(sys, o) }, own(&o.policyOptions), &o.inputOptions, newPriceOptions(sys), own(&o.outputOptions, "output", "quiet", "verbose"))
@@ -76,7 +77,8 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 	var texts [2]bytes.Buffer // what the edits put, which a timeline has only the size of
 	for i := range runs {
 		begin := sys.now()
-		edits, lines := 0, json.NewEncoder(&texts[i])
+		edits := 0
+		lines := json.NewEncoder(&texts[i])
 		var unwritten error
 		tl, err := rec.Replay(pol, replay.Options{Observe: func(_ int, v *view.View) {
 			list := diff.Edits(v, edits)
@@ -97,7 +99,8 @@ func tryPolicy(sys *system, rec *replay.Record, choose policyChoice) (trial, err
 		if i > 0 {
 			continue
 		}
-		t.requests, t.events = tl.Totals.Requests, len(tl.Events)
+		t.requests = tl.Totals.Requests
+		t.events = len(tl.Events)
 		for _, f := range tl.Findings {
 			if f.Kind != replay.FindingViolation {
 				continue
@@ -138,7 +141,9 @@ func testSessions() (list []synth.SessionOptions) {
 	list = append(list, demoSession())
 	for i, version := range []string{"1.0.17", "2.0.22", "2.1.19", "2.1.77", "2.1.139", "2.1.239"} {
 		o := synth.Default()
-		o.Seed, o.Requests, o.Version = uint64(i+1), 40, version
+		o.Seed = uint64(i + 1)
+		o.Requests = 40
+		o.Version = version
 		o.Subagents, o.Offloads = 0, 0 // they would be in files of their own
 		list = append(list, o)
 	}
@@ -192,7 +197,8 @@ func runPolicyTest(sys *system, o *policyTestOptions) error {
 		return err
 	}
 	l := j.loop("tried")
-	l.unread, l.assumed = true, &replay.Options{}
+	l.unread = true
+	l.assumed = &replay.Options{}
 	list, failed, err := collect(l, func(c agentConversation) (trial, error) { return tryPolicy(sys, c.rec, choose) })
 	if err := j.finish(failed, err, len(list), func() error { return printTrials(j.out, o.Policy, list, failed) }); err != nil {
 		return err

@@ -62,7 +62,8 @@ func (o *priceOptions) check() error {
 		if err != nil {
 			return startHint(err, "ctxkit prices --format json")
 		}
-		table, read = own.Over(table), append(read, data...)
+		table = own.Over(table)
+		read = append(read, data...)
 	}
 	for _, text := range o.Models {
 		own, err := price.ReadOwn("--models", []byte(text))
@@ -74,7 +75,8 @@ func (o *priceOptions) check() error {
 		}
 		read = append(read, text...)
 	}
-	o.sys.table, o.sys.tableText = table, read
+	o.sys.table = table
+	o.sys.tableText = read
 	return nil
 }
 

@@ -52,7 +52,8 @@ func (p *programs) Start(c policy.ProgramCommand) (policy.Program, error) {
 	if p.stopped {
 		return nil, errInterrupted
 	}
-	word, title := c.Words[0], report.Clean(strings.Join(c.Words, " "))
+	word := c.Words[0]
+	title := report.Clean(strings.Join(c.Words, " "))
 	if strings.ContainsAny(filepath.ToSlash(word), "/") && !filepath.IsAbs(word) {
 		path, err := filepath.Abs(filepath.Join(c.Folder, word))
 		if err != nil {
@@ -231,7 +232,8 @@ func (r *process) ask(line []byte, limit time.Duration) ([]byte, error) {
 		_, err := r.in.Write(append(line, '\n'))
 		written <- err
 	}()
-	writing, answered := true, false
+	writing := true
+	answered := false
 	var got answer
 	for writing || !answered {
 		lines := r.lines
@@ -240,7 +242,8 @@ func (r *process) ask(line []byte, limit time.Duration) ([]byte, error) {
 		}
 		select {
 		case err := <-written:
-			writing, written = false, nil
+			writing = false
+			written = nil
 			if err != nil && answered {
 				return nil, errors.New("it does not read its input")
 			}

@@ -43,7 +43,8 @@ func (p *progress) step() {
 	if p.w == nil || now.Sub(p.begin) < progressAfter || now.Sub(p.last) < progressEvery {
 		return
 	}
-	p.last, p.shown = now, true
+	p.last = now
+	p.shown = true
 	left := ""
 	if p.remaining {
 		rest := now.Sub(p.begin) * time.Duration(p.of-p.n) / time.Duration(p.n)

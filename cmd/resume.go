@@ -46,7 +46,8 @@ func runResume(sys *system, o *sessionsOptions) error {
 	if err != nil {
 		return err
 	}
-	next, fail := make([]report.ResumeItem, len(l.items)), l.fail
+	next := make([]report.ResumeItem, len(l.items))
+	fail := l.fail
 	shown := min(l.shown, len(next))
 	for i := range l.items {
 		next[i].SessionItem = l.items[i]

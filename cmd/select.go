@@ -174,7 +174,8 @@ func findSession(sys *system, dirs []string, arg string) (string, error) {
 			continue // it need not be there
 		}
 		if exact && !exactly {
-			found, exactly = nil, true
+			found = nil
+			exactly = true
 		}
 		if exact == exactly {
 			found = append(found, paths...)

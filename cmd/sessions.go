@@ -147,10 +147,12 @@ func (l *sessionList) leaveOutCopies() {
 	copies := map[string]bool{}
 	first := map[int64]string{} // by call: the session that recorded it first
 	for _, i := range order {
-		of, own := "", false
+		of := ""
+		own := false
 		for _, e := range i.Billed {
 			if of = first[e.Key]; of == "" {
-				own, first[e.Key] = true, i.Path
+				own = true
+				first[e.Key] = i.Path
 			}
 		}
 		if delete(first, 0); own { // no other session has those

@@ -50,10 +50,12 @@ func (in *inputs) take(s shard) {
 	}
 	in.all, in.names = len(names), fmt.Sprintf("%x", h.Sum(nil))
 	list := in.list
-	in.list, in.at = nil, nil
+	in.list = nil
+	in.at = nil
 	for i, name := range names {
 		if s.has(name) {
-			in.list, in.at = append(in.list, list[i]), append(in.at, i)
+			in.list = append(in.list, list[i])
+			in.at = append(in.at, i)
 		}
 	}
 }

@@ -120,7 +120,8 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 		return s, err
 	}
 	list := thresholds(pol, &thresholdsOptions{Model: client.Model.ID, Window: tokenCount(s.Window)}, sys.models())
-	s.Window, s.Limits = list.Window, list.Limits
+	s.Window = list.Window
+	s.Limits = list.Limits
 	return s, nil
 }
 

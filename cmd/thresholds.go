@@ -73,24 +73,29 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 	unknown := fmt.Sprintf("the model %q is not in the table", o.Model)
 	switch {
 	case known && model.Context > 0:
-		c.MaxOutput, c.OutputFrom = model.MaxOutput, "model table, "+model.ID
+		c.MaxOutput = model.MaxOutput
+		c.OutputFrom = "model table, " + model.ID
 		if like {
 			c.OutputFrom = "assumed, as " + model.ID + " has it: " + unknown
 		}
 		c.MaxInput = model.MaxInput
-		t.Window, t.WindowFrom = model.Context, c.OutputFrom
+		t.Window = model.Context
+		t.WindowFrom = c.OutputFrom
 	case o.Model != "":
 		c.OutputFrom = unknown
 		t.WindowFrom = "assumed: " + c.OutputFrom
 	}
 	switch {
 	case strings.Contains(o.Model, "[1m]"):
-		t.Window, t.WindowFrom = 1000000, "the model's name holds [1m]"
+		t.Window = 1000000
+		t.WindowFrom = "the model's name holds [1m]"
 	case o.Model != "" && pol.Window.Models == policy.ModelsMarked && !model.Own:
-		t.Window, t.WindowFrom = replay.DefaultWindow, "the client knows only models marked [1m] to have more (window.models: marked)"
+		t.Window = replay.DefaultWindow
+		t.WindowFrom = "the client knows only models marked [1m] to have more (window.models: marked)"
 	}
 	if l := pol.ModelWindow(o.Model, time.Time{}); l.Context > 0 && !model.Own {
-		t.Window, t.WindowFrom = l.Context, l.From
+		t.Window = l.Context
+		t.WindowFrom = l.From
 		if l.Assumed {
 			t.WindowFrom = "assumed: " + l.From
 		}
@@ -99,16 +104,19 @@ func thresholds(pol *loadedPolicy, o *thresholdsOptions, models *price.Table) re
 		c.MaxInput = 0
 	}
 	if pol.Window.Context > 0 {
-		t.Window, t.WindowFrom = pol.Window.Context, "policy: window.context"
+		t.Window = pol.Window.Context
+		t.WindowFrom = "policy: window.context"
 	}
 	if o.Window > 0 {
-		t.Window, t.WindowFrom = int(o.Window), "--window"
+		t.Window = int(o.Window)
+		t.WindowFrom = "--window"
 	}
 	c.Window = t.Window
 	limits := pol.Limits(c)
 	t.Used, t.Limits, t.Notes = int(o.Used), report.NewLimits(limits.List, int(o.Used)), limits.Notes
 	if pol.Newer != "" { // every format has notes
-		t.Chosen, t.Notes = strings.TrimSuffix(strings.TrimSuffix(pol.Chosen, pol.Newer), "; "), append(t.Notes, pol.Newer)
+		t.Chosen = strings.TrimSuffix(strings.TrimSuffix(pol.Chosen, pol.Newer), "; ")
+		t.Notes = append(t.Notes, pol.Newer)
 	}
 	switch {
 	case pol.Recorded:

@@ -149,7 +149,9 @@ func (s *opened) view(o *viewOptions) error {
 	}
 	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
 	if o.As != asRaw {
-		v.Policy, v.Chosen, v.Truth = s.pol.Name, s.pol.Chosen, s.pol.Truth
+		v.Policy = s.pol.Name
+		v.Chosen = s.pol.Chosen
+		v.Truth = s.pol.Truth
 		if v.View, err = s.conv.rec.ViewAt(s.pol, s.opt, n); err != nil {
 			return err
 		}

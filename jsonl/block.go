@@ -106,7 +106,8 @@ func (c *cutter) read(p []byte) int {
 			return n
 		}
 	}
-	c.eof, c.err = true, io.ErrNoProgress
+	c.eof = true
+	c.err = io.ErrNoProgress
 	return 0
 }
 

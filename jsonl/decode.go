@@ -39,7 +39,8 @@ const (
 
 // reset clears the entry and keeps its memory within the bounds.
 func (e *entry) reset() {
-	content, parts := e.Message.Content[:0], e.parts[:0]
+	content := e.Message.Content[:0]
+	parts := e.parts[:0]
 	if cap(content) > keepBlocks {
 		content = nil
 	}
@@ -47,7 +48,8 @@ func (e *entry) reset() {
 		parts = nil
 	}
 	e.Entry = Entry{}
-	e.Message.Content, e.parts = content, parts
+	e.Message.Content = content
+	e.parts = parts
 }
 
 // Number of open brackets around a value.
@@ -65,19 +67,24 @@ const (
 func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 	e.reset()
 	if cap(d.textual) > keepText || cap(d.keyText) > keepText {
-		d.textual, d.keyText = nil, nil
+		d.textual = nil
+		d.keyText = nil
 	}
 	m := scan.Object(b, i, depthEntry)
-	typed, decoded, message := false, false, -1
+	typed := false
+	decoded := false
+	message := -1
 	for m.Next() {
-		at, key := m.At, d.key(&m)
+		at := m.At
+		key := d.key(&m)
 		switch string(key) {
 		case "type":
 			e.Type = d.low(&m)
 			typed = true
 		case "message":
 			// The message of a line of another type is an embedded copy.
-			message, decoded = at, !typed || e.Type == "user" || e.Type == "assistant"
+			message = at
+			decoded = !typed || e.Type == "user" || e.Type == "assistant"
 			e.dropMessage()
 			if decoded {
 				m.At, m.Code = d.message(e, b, at)
@@ -167,7 +174,9 @@ func (e *Entry) flag(key []byte) *bool {
 }
 
 func (e *entry) dropMessage() {
-	e.HasMessage, e.Message, e.parts = false, APIMessage{Content: e.Message.Content[:0]}, e.parts[:0]
+	e.HasMessage = false
+	e.Message = APIMessage{Content: e.Message.Content[:0]}
+	e.parts = e.parts[:0]
 }
 
 // key is the decoded key of the current member.
@@ -197,13 +206,15 @@ func (d *decoder) raw(m *scan.Members) []byte {
 
 // quoted skips the member's value and returns the decoded bytes of a string, valid until the next call, or false.
 func (d *decoder) quoted(m *scan.Members) ([]byte, bool) {
-	b, at := m.Text(), m.At
+	b := m.Text()
+	at := m.At
 	if b[at] != '"' {
 		d.skip(m)
 		return nil, false
 	}
 	end, plain, code := scan.String(b, at)
-	m.At, m.Code = end, code
+	m.At = end
+	m.Code = code
 	if code != scan.OK {
 		return nil, false
 	}

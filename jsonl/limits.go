@@ -128,7 +128,8 @@ func over(name string, most int64) error { return &LimitError{name, most} }
 func (l InputLimits) ReadDocument(r io.Reader) ([]byte, error) {
 	l = l.Filled()
 	text, err := readMost(r, "document", l.Document)
-	quoted, objects := false, int64(0)
+	quoted := false
+	objects := int64(0)
 	for i := 0; i < len(text); i++ {
 		switch b := text[i]; {
 		case b == '"':
@@ -152,7 +153,8 @@ func (l InputLimits) ReadOffload(r io.Reader) ([]byte, error) {
 func readMost(r io.Reader, name string, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if int64(len(text)) > most {
-		text, err = text[:most], over(name, most)
+		text = text[:most]
+		err = over(name, most)
 	}
 	return text, err
 }
@@ -169,10 +171,12 @@ type budget struct {
 }
 
 func (b *budget) Read(p []byte) (int, error) {
-	name, most := "input", b.limits.Input
+	name := "input"
+	most := b.limits.Input
 	if b.packed != nil {
 		if by := max(freeRatio, b.packed.n*b.limits.Ratio); by < most {
-			name, most = "ratio", by
+			name = "ratio"
+			most = by
 		}
 	}
 	if b.got >= most {

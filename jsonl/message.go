@@ -74,7 +74,11 @@ func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Fault) {
 // content decodes the value of message.content.
 func (d *decoder) content(e *entry, b []byte, i int) (int, scan.Fault) {
 	msg := &e.Message
-	msg.Content, msg.Omitted, msg.IsString, msg.Head, e.parts = msg.Content[:0], 0, false, "", e.parts[:0]
+	msg.Content = msg.Content[:0]
+	msg.Omitted = 0
+	msg.IsString = false
+	msg.Head = ""
+	e.parts = e.parts[:0]
 	switch b[i] {
 	case '"':
 		var l scan.Lengths
@@ -138,12 +142,14 @@ type field struct {
 
 // set skips the member's value and measures it.
 func (f *field) set(m *scan.Members) {
-	b, at := m.Text(), m.At
+	b := m.Text()
+	at := m.At
 	*f = field{}
 	var l scan.Lengths
 	if b[at] == '"' {
 		m.At, m.Code = scan.MeasureString(b, at, &l)
-		f.quoted, f.coded = true, l.Coded
+		f.quoted = true
+		f.coded = l.Coded
 		f.text = textMetrics(&l)
 		f.json = Metrics{UTF16: l.JSON, Bytes: l.JSONBytes}
 	} else {
@@ -187,7 +193,8 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 		case "input":
 			input.set(&m)
 		case "content":
-			parts, d.partMarked = nil, false
+			parts = nil
+			d.partMarked = false
 			if b[m.At] == '[' {
 				parts = d.parts(e, &content, &m)
 			} else {
@@ -209,12 +216,17 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 	case KindRedactedThinking:
 		bl.measured(&data)
 	case KindToolUse, KindServerToolUse:
-		bl.ID, bl.Name = id, name
-		bl.JSON, bl.Value = input.json, input.span
+		bl.ID = id
+		bl.Name = name
+		bl.JSON = input.json
+		bl.Value = input.span
 	case KindToolResult:
-		bl.ID, bl.IsError = result, isError
+		bl.ID = result
+		bl.IsError = isError
 		bl.IsString = content.quoted
-		bl.Text, bl.JSON, bl.Value = content.text, content.json, content.span
+		bl.Text = content.text
+		bl.JSON = content.json
+		bl.Value = content.span
 		bl.Parts = parts
 		bl.Persisted = d.partMarked
 		if content.quoted {
@@ -232,7 +244,8 @@ func (d *decoder) block(e *entry, bl *ContentBlock, b []byte, i int) (int, scan.
 // measured sets the text and the value. It ignores a value that is no string.
 func (bl *ContentBlock) measured(f *field) {
 	if f.quoted {
-		bl.Text, bl.Value = f.text, f.span
+		bl.Text = f.text
+		bl.Value = f.span
 	}
 }
 
@@ -247,7 +260,8 @@ func (d *decoder) whole(bl *ContentBlock, b []byte, i int) (int, scan.Fault) {
 
 // parts decodes a tool_result's content that is an array.
 func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
-	b, at := m.Text(), m.At
+	b := m.Text()
+	at := m.At
 	*content = field{}
 	first := len(e.parts)
 	var all scan.Lengths
@@ -269,7 +283,8 @@ func (d *decoder) parts(e *entry, content *field, m *scan.Members) []Part {
 	all.Brackets(n, 1)
 	content.json = Metrics{UTF16: all.UTF16, Bytes: all.Bytes}
 	content.span = Span{int64(at), a.At - at}
-	m.At, m.Code = a.At, a.Code
+	m.At = a.At
+	m.Code = a.Code
 	return e.parts[first:len(e.parts):len(e.parts)]
 }
 

@@ -164,7 +164,9 @@ func (s *store) close() {
 	if s.dec != nil {
 		s.dec.Close()
 	}
-	s.frames, s.open, s.cache = nil, nil, [storeCache]decodedFrame{}
+	s.frames = nil
+	s.open = nil
+	s.cache = [storeCache]decodedFrame{}
 }
 
 // storeReader reads a store's content from its beginning.

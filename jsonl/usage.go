@@ -104,8 +104,11 @@ func (u *Usage) Add(o Usage) {
 	if o.Context() > u.Context() && (o.Iterated() || !u.Iterated()) || o.Iterated() && !u.Iterated() {
 		*u = o
 	}
-	u.Output, u.Thinking = max(was.Output, o.Output), max(was.Thinking, o.Thinking)
-	u.Searches, u.Fetches, u.Nano = max(was.Searches, o.Searches), max(was.Fetches, o.Fetches), max(was.Nano, o.Nano)
+	u.Output = max(was.Output, o.Output)
+	u.Thinking = max(was.Thinking, o.Thinking)
+	u.Searches = max(was.Searches, o.Searches)
+	u.Fetches = max(was.Fetches, o.Fetches)
+	u.Nano = max(was.Nano, o.Nano)
 	u.Final = was.Final || o.Final
 }
 
@@ -123,7 +126,10 @@ func (s Spent) plus(o Spent) Spent {
 
 // usage decodes the value of message.usage.
 func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
-	msg.Usage, msg.HasUsage, msg.OddUsage, d.oddUsage = Usage{}, false, "", ""
+	msg.Usage = Usage{}
+	msg.HasUsage = false
+	msg.OddUsage = ""
+	d.oddUsage = ""
 	if b[i] != '{' {
 		if b[i] != 'n' {
 			msg.OddUsage = "it is no object"
@@ -155,7 +161,9 @@ func (d *decoder) usage(msg *APIMessage, b []byte, i int) (int, scan.Fault) {
 		}
 	}
 	if d.oddUsage != "" {
-		msg.Usage, msg.HasUsage, msg.OddUsage = Usage{}, false, d.oddUsage
+		msg.Usage = Usage{}
+		msg.HasUsage = false
+		msg.OddUsage = d.oddUsage
 		return m.At, m.Code
 	}
 	u.merge(d.samplings)
@@ -221,10 +229,12 @@ func (d *decoder) iterations(m *scan.Members) bool {
 				d.skip(&in)
 			}
 		}
-		a.At, a.Code = in.At, in.Code
+		a.At = in.At
+		a.Code = in.Code
 		d.samplings = append(d.samplings, s)
 	}
-	m.At, m.Code = a.At, a.Code
+	m.At = a.At
+	m.Code = a.Code
 	return true
 }
 
@@ -305,7 +315,11 @@ func (u *Usage) lifetimes(list []sampling) {
 
 // replaceInput sets the input fields to the last sampling's, the output to at least output.
 func (u *Usage) replaceInput(last *Usage, output int) {
-	u.Input, u.CacheWrite, u.CacheRead, u.Write5m, u.Write1h = last.Input, last.CacheWrite, last.CacheRead, last.Write5m, last.Write1h
+	u.Input = last.Input
+	u.CacheWrite = last.CacheWrite
+	u.CacheRead = last.CacheRead
+	u.Write5m = last.Write5m
+	u.Write1h = last.Write1h
 	u.Output = max(u.Output, output)
 }
 
@@ -327,6 +341,7 @@ func (d *decoder) counts(m *scan.Members, first, second string) (x, y int) {
 			d.skip(&in)
 		}
 	}
-	m.At, m.Code = in.At, in.Code
+	m.At = in.At
+	m.Code = in.Code
 	return x, y
 }

@@ -31,7 +31,9 @@ func newWalker(name string, opt ReadOptions) *walker {
 
 // begin starts a block. Its lines are numbered from w.line+1.
 func (w *walker) begin(b block) {
-	w.blk, w.pos, w.inLine = b, 0, false
+	w.blk = b
+	w.pos = 0
+	w.inLine = false
 }
 
 // slot is an item together with the memory it is decoded into, again and again: without that a replay is too slow next to
@@ -83,7 +85,9 @@ func (w *walker) beginLine(s *slot) bool {
 		text = text[:nl]
 	}
 	w.line++
-	w.text, w.at, w.part = text, 0, 0
+	w.text = text
+	w.at = 0
+	w.part = 0
 	if len(text) > w.maxLine {
 		w.fault(s, w.lineOff, int64(len(text)), 1, w.tooLong())
 		return true
@@ -92,7 +96,9 @@ func (w *walker) beginLine(s *slot) bool {
 	kind := ItemBlank
 	if i < len(text) {
 		if text[i] != '/' || i+1 >= len(text) || text[i+1] != '/' {
-			w.inLine, w.first, w.at = true, i, i
+			w.inLine = true
+			w.first = i
+			w.at = i
 			return false
 		}
 		kind = ItemComment
@@ -103,13 +109,17 @@ func (w *walker) beginLine(s *slot) bool {
 
 // item decodes the object at text[i], or makes the bytes there a syntax error.
 func (w *walker) item(s *slot, i int) {
-	at, code := i, scan.NoValue
+	at := i
+	code := scan.NoValue
 	if w.text[i] == '{' {
 		var end int
 		end, code = w.dec.entry(&s.entry, w.text, i)
 		if code == scan.OK {
 			e := &s.entry.Entry
-			e.File, e.Line, e.Part, e.Offset = w.file, w.line, w.part, w.lineOff+int64(i)
+			e.File = w.file
+			e.Line = w.line
+			e.Part = w.part
+			e.Offset = w.lineOff + int64(i)
 			e.Raw = w.text[i:end]
 			s.entry.locate(w.lineOff)
 			w.at = end
@@ -132,14 +142,19 @@ func (w *walker) invalid(i, at int, code scan.Fault) (end int, msg string, col i
 	from := i + 1
 	switch {
 	case text[i] == '{':
-		msg, col = code.String(), at
+		msg = code.String()
+		col = at
 	case text[i] == 0:
-		msg, col = "NUL bytes", i
+		msg = "NUL bytes"
+		col = i
 	default:
 		at, code = scan.Value(text, i, 0)
-		msg, col = code.String(), at
+		msg = code.String()
+		col = at
 		if code == scan.OK {
-			msg, col, from = "not an object", i, at
+			msg = "not an object"
+			col = i
+			from = at
 		}
 	}
 	// Inside a broken object or array, a value after a colon, a comma or a bracket is a part of it, not an entry.

@@ -21,7 +21,9 @@ func (w *Window) ReadSpan(s *Source, span Span) ([]byte, error) {
 	if w.source != s || span.Off < w.off || span.Off+int64(span.Len) > w.off+int64(len(w.buf)) {
 		w.buf = slices.Grow(w.buf[:0], windowSize)[:windowSize]
 		n, _ := s.file.ReadAt(w.buf, span.Off)
-		w.source, w.off, w.buf = s, span.Off, w.buf[:n]
+		w.source = s
+		w.off = span.Off
+		w.buf = w.buf[:n]
 		if n < span.Len {
 			return s.ReadSpan(span) // it says what is wrong
 		}

@@ -42,19 +42,19 @@ func keys() []string {
 	return []string{"name", "about", "source", "differs", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, numbersKey, "stages", "set"}
 }
 
-// Resolve finds what a policy extends: name is a built-in policy's name, or a file's (IsFile), already relative to
-// where the extending file is. It gives the YAML and the name to show.
+// Resolve finds a policy that another one extends. name is that of a built-in policy, or of a file (IsFile), already
+// relative to the working directory. It returns the YAML and the name to show in messages.
 type Resolve func(name string) (data []byte, shown string, err error)
 
-// IsFile reports whether name means a policy file and not a built-in policy: it has a slash in it or ends in .yaml or
-// .yml.
+// IsFile reports whether name is that of a policy file and not of a built-in policy: it contains a slash or ends in
+// .yaml or .yml.
 func IsFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml"
 }
 
-// Decode reads a policy. name is shown in errors and, where it is a file's, is what extends is relative to. The
-// policy comes out resolved; the error is an [Errors] with everything that is wrong.
+// Decode reads a policy. name is used in error messages. Where it is a file name, file names in extends are relative to
+// its folder. resolve finds what the policy extends. The error is an [Errors] with everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
 	d := &decoder{Decoder: strict.Decoder{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)
@@ -81,13 +81,18 @@ func policyDocument() strict.Document {
 // policy reads one file. It gives back what could be read, also when errors were reported, so that the rest is
 // checked in the same run.
 func (d *decoder) policy(name string, data []byte) *Policy {
-	file, found := d.File, d.Found
+	file := d.File
+	found := d.Found
 	d.File = name
 	d.chain = append(d.chain, name)
 	if IsFile(name) {
 		d.files = append(d.files, name)
 	}
-	defer func() { d.File, d.Found, d.chain = file, found, d.chain[:len(d.chain)-1] }()
+	defer func() {
+		d.File = file
+		d.Found = found
+		d.chain = d.chain[:len(d.chain)-1]
+	}()
 
 	root, errs := strict.Parse(name, data, policyDocument())
 	d.Errors = append(d.Errors, errs...)
@@ -119,9 +124,11 @@ func (d *decoder) policy(name string, data []byte) *Policy {
 			whole = false
 		}
 	}
-	p.Name, p.File = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), name
+	p.Name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+	p.File = name
 	if !IsFile(name) {
-		p.Name, p.File = name, ""
+		p.Name = name
+		p.File = ""
 	}
 	d.Found = func(key string, at Position) { p.at[key] = at }
 	for _, key := range []string{extendsKey, "stages"} {
@@ -160,8 +167,16 @@ func (d *decoder) head(value map[string]*strict.Node, p *Policy) {
 			d.Value(n, f, f.Name)
 		}
 	}
-	p.Name, p.About, p.Source, p.Differs, p.Product, p.Date = h.Name, h.About, h.Source, h.Differs, h.Product, h.Date
-	p.Valid, p.Truth, p.Version, p.Recorded = h.Valid, h.Truth, h.Version, h.Recorded
+	p.Name = h.Name
+	p.About = h.About
+	p.Source = h.Source
+	p.Differs = h.Differs
+	p.Product = h.Product
+	p.Date = h.Date
+	p.Valid = h.Valid
+	p.Truth = h.Truth
+	p.Version = h.Version
+	p.Recorded = h.Recorded
 }
 
 func (d *decoder) extends(n *strict.Node) *Policy {
@@ -218,7 +233,8 @@ func (d *decoder) stages(n *strict.Node, p *Policy) {
 }
 
 func (d *decoder) stage(item *strict.Node, p *Policy) {
-	at, name := item, item.Value
+	at := item
+	name := item.Value
 	var params *strict.Node
 	switch {
 	case item.Kind == yaml.MappingNode:
@@ -229,10 +245,14 @@ func (d *decoder) stage(item *strict.Node, p *Policy) {
 				return
 			}
 		}
-		at, name, params = list[0].At, list[0].Key, list[0].Value
+		at = list[0].At
+		name = list[0].Key
+		params = list[0].Value
 		for _, kv := range list { // where one of the keys is a stage, it is that one
 			if _, ok := d.reg.Lookup(kv.Key); ok {
-				at, name, params = kv.At, kv.Key, kv.Value
+				at = kv.At
+				name = kv.Key
+				params = kv.Value
 				break
 			}
 		}

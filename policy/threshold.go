@@ -6,8 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// ThresholdKey is a key of Get and Set next to the parameters: at how many tokens the policy compacts, in every window
-// that has room for them.
+// ThresholdKey is a key of Get and Set that is no parameter: the number of tokens at which the policy compacts in every
+// window that is large enough.
 const ThresholdKey = "threshold"
 
 // roomy are windows of two sizes: a parameter that sets the threshold sets the same one in both.
@@ -23,7 +23,9 @@ func (p *Policy) setThreshold(value string) error {
 	}
 	for _, key := range p.Keys() {
 		// From a value that no client raises, each time by what the one before missed: a share comes nearer step by step.
-		changed, n, miss := p.Clone(), roomy()[0].Window/2, 0
+		changed := p.Clone()
+		n := roomy()[0].Window / 2
+		miss := 0
 		for range 8 {
 			if changed.Set(key, strconv.Itoa(n)) != nil {
 				break

@@ -108,7 +108,8 @@ func compactionTable(rows []backtest.CompactionRow) *table {
 	return rowsOf(rows, func(x *backtest.CompactionRow, r *compactionCells) style {
 		r.Clients = x.Clients + either(x.Fitted, ", fitted", "")
 		if x.Known() > 0 {
-			r.Off, r.Most = int(x.Error+0.5), x.Largest
+			r.Off = int(x.Error + 0.5)
+			r.Most = x.Largest
 		} else if x.OwnCount > 0 {
 			r.Exact = nil
 		}
@@ -224,7 +225,8 @@ func authorTable(r *backtest.Scores) *table {
 	}
 	return rowsOf(rows, func(x *backtest.AuthorRow, r *authorCells) style {
 		share := func(part, whole int) number { return number(either(whole > 0, percent(part, whole), "–")) }
-		r.Within5Percent, r.NeverMisses = number(percent(x.Near, x.Requests)), number(percent(x.NaiveNear, x.Requests))
+		r.Within5Percent = number(percent(x.Near, x.Requests))
+		r.NeverMisses = number(percent(x.NaiveNear, x.Requests))
 		r.RightKind, r.Within10Percent = share(x.Kind, x.Broken), share(x.Amount, x.Broken)
 		r.CostOff = number(either(x.CostError.Sessions > 0, places(x.CostError.Expected, 1)+" %", "no price"))
 		return totalStyle(x.Author)
@@ -250,7 +252,8 @@ func fidelityTable(list []backtest.Bar) *table {
 		r.Percent, r.Bar, r.Holds = number(places(m.Value, 2)), number(either(m.Most, "≤ ", "≥ ")+unrounded(m.Bar)), "yes"
 		switch {
 		case m.Of == 0:
-			r.Percent, r.Holds = number("–"), "–"
+			r.Percent = number("–")
+			r.Holds = "–"
 		case !m.Judged():
 			r.Holds = "too few"
 			return faint
@@ -277,7 +280,9 @@ func leastText(few []backtest.Bar) string {
 
 // fidelityText summarises how well the simulation predicts the recorded session.
 func fidelityText(r *backtest.Scores) string {
-	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0]
+	c := &r.Compactions[0]
+	m := &r.Micro[0]
+	u := &r.Usage[0]
 	text := fmt.Sprintf("fidelity: %d of %s at the exact request, %s", c.Hits, count(c.Recorded, "recorded automatic compaction"), count(c.Alarms, "false alarm"))
 	for _, f := range r.Compactions {
 		if f.Fitted && f.Clients == backtest.All {
@@ -358,7 +363,9 @@ func backtestCSV(r *backtest.Scores) *table {
 		keys("only_simulated read_recorded read_simulated write_recorded write_simulated input_recorded input_simulated input_cost_recorded_usd input_cost_simulated_usd"))
 	for _, s := range r.Sessions {
 		one := backtest.Sum(s.Policy, []*backtest.SessionScore{s})
-		c, m, u := &one.Compactions[0], &one.Micro[0], &s.Usage
+		c := &one.Compactions[0]
+		m := &one.Micro[0]
+		u := &s.Usage
 		if s.Fit != nil {
 			c = &one.Compactions[len(one.Compactions)-1]
 		}

@@ -114,7 +114,8 @@ type lack struct {
 // lacks are what makes a bill a lower bound. What calls without usage cost is what the client's own total leaves for them, or by
 // the simulation of the recorded session; nil: there is none.
 func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
-	part, of := &b.Partial, " of "+count(b.Calls+b.Without, "response")
+	part := &b.Partial
+	of := " of " + count(b.Calls+b.Without, "response")
 	sim := cmp.Or(fit, &replay.CacheFit{})
 	unknown := func(what, of string, calls, others, simulated int, about price.USD) lack {
 		if c := b.Client; c != nil && c.More.Known && c.Calls >= b.Calls && others == 0 {
@@ -181,12 +182,14 @@ func clientText(b *bill.Bill) string {
 // gapText is a difference of the client's count of a model to that of the lines, by token class, and what explains it.
 func gapText(m *bill.ModelSum) string {
 	var parts []string
-	more, less := 0, 0
+	more := 0
+	less := 0
 	add := func(n int, what string) {
 		if n != 0 {
 			parts = append(parts, phraseIf(n > 0, "+")+thousands(n)+" "+what)
 		}
-		more, less = more+max(n, 0), less-min(n, 0)
+		more += max(n, 0)
+		less -= min(n, 0)
 	}
 	add(m.Input.Uncached, "uncached input")
 	add(m.Input.Read, "cache read")

@@ -19,20 +19,24 @@ var fitTexts = map[backtest.Fitting]string{
 // Calibration prints how far token counters are from what the API reported.
 func Calibration(w io.Writer, c *backtest.Calibrated, opt Layout) error {
 	before := &backtest.CalibratedRow{}
-	sessions, requests := 0, 0
+	sessions := 0
+	requests := 0
 	t := rowsOf(c.Rows, func(x *backtest.CalibratedRow, r *counterCells) style {
 		if x.Clients == backtest.All {
-			sessions, requests = x.Sessions, x.Requests
+			sessions = x.Sessions
+			requests = x.Requests
 		}
 		r.Clients, r.Model = x.Clients, pair{shortModel(x.Model), x.Model}
 		if x.Clients == before.Clients && x.Model == before.Model {
-			r.Clients, r.Model = pair{"", x.Clients}, pair{"", x.Model}
+			r.Clients = pair{"", x.Clients}
+			r.Model = pair{"", x.Model}
 		}
 		rounded := func(f float64) pair { return pair{int(f + 0.5), f} }
 		r.IncP50, r.IncP90, r.NextPercent = rounded(x.Increment.P50), rounded(x.Increment.P90), decimal{x.Next.MAPE, 2}
 		r.FreePercent, r.Median, r.Bias = decimal{x.Each.Mean, 2}, decimal{x.Each.Median, 2}, signed(x.Free.Bias)
 		if x.Each.Sessions == 0 {
-			r.FreePercent, r.Median = pair{"", x.Each.Mean}, pair{"", x.Each.Median}
+			r.FreePercent = pair{"", x.Each.Mean}
+			r.Median = pair{"", x.Each.Median}
 		}
 		before = x
 		return totalStyle(x.Model)

@@ -177,7 +177,8 @@ func count(n int, noun string) string {
 
 // fileSize formats a number of bytes: 512 B, 12.3 kB, 4.5 MB.
 func fileSize[N int | int64](n N) string {
-	x, unit := float64(n), 0
+	x := float64(n)
+	unit := 0
 	for ; x >= 1e3 && unit < 3; unit++ {
 		x /= 1e3
 	}

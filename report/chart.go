@@ -74,7 +74,8 @@ func (c *chart) draw(g glyphs, w int, color bool) []string {
 				marks[x] = stronger(marks[x], c.marks[i])
 			}
 		}
-		model, raw := c.steps(slices.Max(c.model[from:to]), top), c.steps(slices.Max(c.raw[from:to]), top)
+		model := c.steps(slices.Max(c.model[from:to]), top)
+		raw := c.steps(slices.Max(c.raw[from:to]), top)
 		for y := range grid {
 			grid[y][x] = g.cell(model-y*chartSteps, raw-y*chartSteps)
 		}
@@ -88,9 +89,11 @@ func (c *chart) draw(g glyphs, w int, color bool) []string {
 	}
 	var out []string
 	for y := c.rows - 1; y >= 0; y-- {
-		label, axis := "", g.axis
+		label := ""
+		axis := g.axis
 		if (y+1)%3 == 0 {
-			label, axis = short((y+1)*top/c.rows), g.tick
+			label = short((y + 1) * top / c.rows)
+			axis = g.tick
 		}
 		out = append(out, strings.Repeat(" ", chartLabel-2-len(label))+label+" "+string(axis)+paintCells(grid[y], color)+legends[y])
 	}
@@ -167,7 +170,8 @@ func requestAxis(n, plot int) string {
 	if n == 1 {
 		return "request 1"
 	}
-	line, last := []byte(strings.Repeat(" ", plot)), thousands(n)
+	line := []byte(strings.Repeat(" ", plot))
+	last := thousands(n)
 	copy(line, "request 1")
 	middle := (n + 1) / 2
 	if at := (middle - 1) * plot / n; n > 4 && at > 12 {

@@ -37,7 +37,8 @@ const maxDetailed = 20
 
 func checkPage(p *page, r *check.Report) {
 	t := rowsOf(r.Cases, func(c *check.CaseReport, row *caseCells) style {
-		row.Policy, row.Sessions = markedName(c.Policy, c.Truth), len(c.Sessions)
+		row.Policy = markedName(c.Policy, c.Truth)
+		row.Sessions = len(c.Sessions)
 		return statusStyle(c.Status, c.Fails)
 	})
 	p.fileHeading(r.File)
@@ -91,7 +92,8 @@ func checkPage(p *page, r *check.Report) {
 // default, how many.
 func checkEffects(p *page, r *check.Report) {
 	var effects, idle []string
-	stages, cases := 0, 0
+	stages := 0
+	cases := 0
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		if line := c.EffectLine(); line != "" {
@@ -99,7 +101,8 @@ func checkEffects(p *page, r *check.Report) {
 		}
 		if line := c.IdleLine(); line != "" {
 			idle = append(idle, c.Name+": "+line)
-			stages, cases = stages+len(c.Idle), cases+1
+			stages += len(c.Idle)
+			cases += 1
 		}
 	}
 	if p.All {
@@ -178,7 +181,8 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 // checkSummary counts the cases by result, in one line.
 func checkSummary(r *check.Report) string {
 	some := func(n int, what string) string { return phraseIf(n > 0, "%v %v", n, what) }
-	c, cases := &r.Counts, map[check.Verdict]int{}
+	c := &r.Counts
+	cases := map[check.Verdict]int{}
 	for i := range r.Cases {
 		cases[r.Cases[i].Status]++
 	}

@@ -154,7 +154,11 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 	}
 	for i := range r.Cases {
 		c := &r.Cases[i]
-		lines, at, changed, failed, assumed := c.TotalLines(), c.Place, 0, false, false
+		lines := c.TotalLines()
+		at := c.Place
+		changed := 0
+		failed := false
+		assumed := false
 		effect := c.EffectLine()
 		if effect != "" {
 			lines = append([]string{effect}, lines...)
@@ -169,7 +173,8 @@ func checkGitHub(w io.Writer, r *check.Report, opt CheckLayout) error {
 			}
 			assumed = assumed || s.ByTool != nil && len(s.ByTool.Assumed) > 0
 			if changed++; changed == 1 && effect == "" || s.Failed && !failed {
-				at, failed = s.Place, s.Failed
+				at = s.Place
+				failed = s.Failed
 			}
 			if changed <= maxAnnotated {
 				lines = append(lines, sessionLines(s, s.Facts(), &opt.Hints)...)

@@ -98,11 +98,11 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 	for i := range groups {
 		c := &groups[i]
 		if !one {
-			p.heading(c.Group + ": " + count(len(c.Sessions), "session"))
+			p.heading(c.Group + ": " + sessionsText(c.Sessions))
 		}
 		conclude(p, c)
 		if one {
-			p.heading(count(len(c.Sessions), "session") + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
+			p.heading(sessionsText(c.Sessions) + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
 		}
 		comparePage(p, c, !one && !p.All)
 	}
@@ -180,7 +180,8 @@ func projects(c *compare.Comparison) int {
 // figure returns the spread of a figure; cache_write is the sum of two figures.
 func figure(p *compare.PolicyRow, name string) compare.Distribution {
 	if name == "cache_write" {
-		a, b := figure(p, "cache_write_5m"), figure(p, "cache_write_1h")
+		a := figure(p, "cache_write_5m")
+		b := figure(p, "cache_write_1h")
 		return compare.Distribution{Total: a.Total.Add(b.Total)}
 	}
 	return p.Figures[slices.Index(compare.Names(), name)]
@@ -255,7 +256,8 @@ func figureText(name string, d exact.Decimal) string {
 
 // differences has a row per policy but the first, with its differences to the first over the sessions of their pair.
 func differences(p *page, c *compare.Comparison) *table {
-	judged, names := c.Judged, compare.Names()
+	judged := c.Judged
+	names := compare.Names()
 	t := tableOf[policyCells]()
 	if len(c.Policies) < 2 {
 		return t
@@ -299,7 +301,8 @@ func differences(p *page, c *compare.Comparison) *table {
 // versus is a figure of a pair; cache_write is the sum of two.
 func versus(pair *compare.Contrast, name string, names []string) compare.Versus {
 	if name == "cache_write" {
-		a, b := versus(pair, "cache_write_5m", names), versus(pair, "cache_write_1h", names)
+		a := versus(pair, "cache_write_5m", names)
+		b := versus(pair, "cache_write_1h", names)
 		a.First, a.Difference = a.First.Add(b.First), a.Difference.Add(b.Difference)
 		return a
 	}
@@ -329,7 +332,8 @@ func compareCSV(groups []compare.Comparison) *table {
 	t := newTable(keys("group session agent file model client_version project policy"), keys(strings.Join(compare.Names(), " ")), keys("feasible flags billed_usd billed_at_least cache_fits"))
 	for _, c := range groups {
 		for _, s := range c.Sessions {
-			flags, billed := strings.Trim(fmt.Sprint(s.Flags), "[]"), bill.OfEntries(s.Billed.Calls).Short()
+			flags := strings.Trim(fmt.Sprint(s.Flags), "[]")
+			billed := bill.OfEntries(s.Billed.Calls).Short()
 			for p, values := range s.Values {
 				cells := []any{c.Group, s.Session, s.Agent, s.File, s.Model, s.Version, s.Project, c.Policies[p].Name}
 				for _, v := range values {

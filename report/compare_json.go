@@ -38,7 +38,8 @@ func inputsJSON(schema string, in compare.Inputs) object {
 }
 
 func groupJSON(c *compare.Comparison, hints *Hints) object {
-	policies, each := []object{}, []object{}
+	policies := []object{}
+	each := []object{}
 	uses := c.Uses()
 	for i := range c.Policies {
 		policies = append(policies, policyJSON(c, i, &uses[i]))
@@ -49,7 +50,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 			figures[c.Policies[p].Name] = v
 		}
 		each = append(each, object{
-			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
+			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"subagents,omitempty", s.Subagents()}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
 			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"flags,omitempty", s.Flags}, {"figures", figures},
 		})
 	}
@@ -97,8 +98,11 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 	if i == 0 {
 		return o
 	}
-	pair, figures, judged := &c.Pairs[i], compare.Figures(), &c.Pairs[i].Figures[c.Judged]
-	difference, each := make(compare.Values, len(figures)), map[string]object{}
+	pair := &c.Pairs[i]
+	figures := compare.Figures()
+	judged := &c.Pairs[i].Figures[c.Judged]
+	difference := make(compare.Values, len(figures))
+	each := map[string]object{}
 	for f, figure := range figures {
 		v := &pair.Figures[f]
 		difference[f] = v.Difference
@@ -133,12 +137,14 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 
 // sweepJSON is the JSON form of a sweep.
 func sweepJSON(s *sweep.Grid) object {
-	vary, points := []object{}, []object{}
+	vary := []object{}
+	points := []object{}
 	for i, a := range s.Axes {
 		vary = append(vary, object{{"key", a.Key}, {"values", a.Values}, {"sessions", s.Applied[i]}, {"inert,omitempty", s.Inert[i]}})
 	}
 	for i := range s.Results {
-		set, against := map[string]string{}, &s.Against.Pairs[1+i].Figures[s.Against.Judged]
+		set := map[string]string{}
+		against := &s.Against.Pairs[1+i].Figures[s.Against.Judged]
 		for j, v := range s.Points[i] {
 			set[s.Axes[j].Key] = v
 		}

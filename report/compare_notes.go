@@ -61,9 +61,11 @@ func recordedText(c *compare.Comparison) string {
 // feasibleText says which sessions sums leave out, and what the mark means.
 func feasibleText(c *compare.Comparison) string {
 	var texts []string
-	infeasible, bounds := false, false
+	infeasible := false
+	bounds := false
 	for _, p := range c.Policies {
-		infeasible, bounds = infeasible || p.Infeasible > 0, bounds || p.Bound
+		infeasible = infeasible || p.Infeasible > 0
+		bounds = bounds || p.Bound
 	}
 	if partly(c) {
 		texts = append(texts, phrase("sums are over the %v of %v in which every policy%v is feasible; the last column is over all",
@@ -98,7 +100,8 @@ func conclude(p *page, c *compare.Comparison) {
 // conclusion compares a policy with the first, in words: "Over 62 sessions in 9 projects, a costs 1.6 % more than
 // b (90 %: -1.2 to +4.8): not distinguishable."
 func conclusion(c *compare.Comparison, i int) string {
-	own, v := &c.Policies[i], &c.Pairs[i].Figures[c.Judged]
+	own := &c.Policies[i]
+	v := &c.Pairs[i].Figures[c.Judged]
 	text := ""
 	if v.Sessions > 0 {
 		text = over(c, v) + compared(c, own.Name, v)
@@ -121,7 +124,8 @@ func conclusion(c *compare.Comparison, i int) string {
 // correctionText is a difference in cost with what the compactions cause that one of both policies has more of; "" where costs
 // are not what is judged.
 func correctionText(c *compare.Comparison, i int) string {
-	k, v := c.Pairs[i].Correction, &c.Pairs[i].Figures[c.Judged]
+	k := c.Pairs[i].Correction
+	v := &c.Pairs[i].Figures[c.Judged]
 	if k == nil || compare.Names()[c.Judged] != "cost_usd" {
 		return ""
 	}
@@ -132,7 +136,8 @@ func correctionText(c *compare.Comparison, i int) string {
 		}
 		return signedPercent(exact.Ratio(k.Corrected[i], first, 4))
 	}
-	n, kind := int(max(k.Extra, -k.Extra)), either(k.Extra > 0, "extra", "spared")+" compaction"
+	n := int(max(k.Extra, -k.Extra))
+	kind := either(k.Extra > 0, "extra", "spared") + " compaction"
 	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
 		count(n, kind), share(0), share(1)) +
@@ -164,6 +169,15 @@ func infeasibleText(c *compare.Comparison, p *compare.PolicyRow) string {
 	return phrase("`%s` would not work in %s (%s)", p.Name, ofSessions(c, p.Infeasible), strings.Join(list, ", "))
 }
 
+// sessionsText counts sessions, and the subagents whose conversations are part of them.
+func sessionsText(list []compare.ComparedSession) string {
+	agents := 0
+	for i := range list {
+		agents += list[i].Subagents()
+	}
+	return count(len(list), "session") + phraseIf(agents > 0, " with %v", count(agents, "subagent"))
+}
+
 // ofSessions says in how many of the sessions something is so.
 func ofSessions(c *compare.Comparison, n int) string {
 	return either(len(c.Sessions) == 1, "this session", phrase("%v of %v", n, count(len(c.Sessions), "session")))
@@ -174,10 +188,12 @@ func over(c *compare.Comparison, v *compare.Versus) string {
 	if len(c.Sessions) == 1 {
 		return "In this session, "
 	}
-	effective, unit := v.Interval.Effective, ""
+	effective := v.Interval.Effective
+	unit := ""
 	clusters := v.Projects
 	if clusters == 1 {
-		clusters, unit = v.Sessions, " sessions"
+		clusters = v.Sessions
+		unit = " sessions"
 	}
 	return "Over " + thousands(v.Sessions) + phraseIf(v.Sessions < len(c.Sessions), " of %v", len(c.Sessions)) +
 		either(len(c.Sessions) == 1, " session", " sessions") + " in " + count(v.Projects, "project") +
@@ -186,7 +202,8 @@ func over(c *compare.Comparison, v *compare.Versus) string {
 
 // compared says how far a policy is from the first, and whether the difference is distinguishable.
 func compared(c *compare.Comparison, name string, v *compare.Versus) string {
-	verb, first := either(compare.Names()[c.Judged] == "cost_usd", "costs", "sends"), c.Policies[0].Name
+	verb := either(compare.Names()[c.Judged] == "cost_usd", "costs", "sends")
+	first := c.Policies[0].Name
 	verdict := v.Conclusion()
 	if verdict == compare.VerdictSame {
 		return phrase("%s %s the same as %s", name, verb, first)
@@ -240,7 +257,8 @@ func signedPercent(share exact.Decimal) string {
 // leads lists the figures by which each policy alone is the best of those that are no lower bound: cost (input tokens,
 // where a model has no price), peak and content needed later.
 func leads(c *compare.Comparison) [][]string {
-	rows, candidates := shownRows(c), []int{}
+	rows := shownRows(c)
+	candidates := []int{}
 	for i := range rows {
 		if !rows[i].Bound {
 			candidates = append(candidates, i)
@@ -249,7 +267,8 @@ func leads(c *compare.Comparison) [][]string {
 	priced := !slices.ContainsFunc(rows, func(p compare.PolicyRow) bool { return !figure(&p, "cost_usd").Total.Known })
 	led := make([][]string, len(rows))
 	for _, name := range []string{either(priced, "cost_usd", "payload_input"), "payload_mean", "misses"} {
-		best, alone := -1, false
+		best := -1
+		alone := false
 		known := slices.DeleteFunc(slices.Clone(candidates), func(i int) bool { return !figure(&rows[i], name).Total.Known })
 		for _, i := range known {
 			if best < 0 {
@@ -258,7 +277,8 @@ func leads(c *compare.Comparison) [][]string {
 			}
 			switch d := figure(&rows[i], name).Total.Cmp(figure(&rows[best], name).Total); {
 			case d < 0:
-				best, alone = i, true
+				best = i
+				alone = true
 			case d == 0:
 				alone = false
 			case i == known[1]:
@@ -277,7 +297,8 @@ func leads(c *compare.Comparison) [][]string {
 func partsTexts(c *compare.Comparison) (list []string) {
 	cost := slices.Index(compare.Names(), "cost_usd")
 	for i := 1; i < len(c.Policies); i++ {
-		v, parts := &c.Pairs[i].Figures[cost], c.Parts(i)
+		v := &c.Pairs[i].Figures[cost]
+		parts := c.Parts(i)
 		if len(parts) == 0 || v.First.N == 0 {
 			continue
 		}
@@ -393,7 +414,8 @@ func sourceName(s compare.Origin) string {
 
 // lostNotes counts the lines that could not be read.
 func lostNotes(c *compare.Comparison, hints *Hints) []string {
-	lines, files := 0, 0
+	lines := 0
+	files := 0
 	for _, s := range c.Sessions {
 		lines += s.Malformed
 		files += min(s.Malformed, 1)

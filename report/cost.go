@@ -61,7 +61,9 @@ func costSum(list []SessionCost) *SessionCost {
 		}
 		sum.Refused += s.Refused
 		sum.Violations += s.Violations
-		sum.Policy, sum.Cache, sum.Converted = s.Policy, s.Cache, cmp.Or(sum.Converted, s.Converted)
+		sum.Policy = s.Policy
+		sum.Cache = s.Cache
+		sum.Converted = cmp.Or(sum.Converted, s.Converted)
 		sum.held.Add(s.held)
 		t := &sum.totals
 		t.Requests += s.totals.Requests
@@ -274,8 +276,10 @@ func partsTable(sum *SessionCost) *table {
 
 // costNotes explain the sum.
 func costNotes(sum *SessionCost) []string {
-	total, own := sum.Total, sum.Own.Tokens()
-	in, lost := total.Input.Input(), lostText(sum.Lost)
+	total := sum.Total
+	own := sum.Own.Tokens()
+	in := total.Input.Input()
+	lost := lostText(sum.Lost)
 	return []string{
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
 		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens.", caller(sum.Policy), own),
@@ -289,7 +293,8 @@ func costNotes(sum *SessionCost) []string {
 
 // lostText lists the tokens lost by cause, most tokens first.
 func lostText(list []replay.CacheLoss) string {
-	tokens, requests := map[string]int{}, map[string]int{}
+	tokens := map[string]int{}
+	requests := map[string]int{}
 	for _, x := range list {
 		name := either(x.Cause == cache.Edited, "edits by "+either(x.Stage == "recorded", "the client", x.Stage), cache.Cause{Kind: x.Cause}.String())
 		tokens[name] += x.Tokens

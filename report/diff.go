@@ -79,9 +79,11 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 		if !opt.Stat {
 			return d
 		}
-		out, sums := *d, *d.Diff
+		out := *d
+		sums := *d.Diff
 		sums.Messages = []diff.MessageDiff{}
-		out.Diff, out.Edits = &sums, []diff.EditOutput{}
+		out.Diff = &sums
+		out.Edits = []diff.EditOutput{}
 		return &out
 	})
 }
@@ -140,7 +142,8 @@ func sideText(s *diff.Side) string {
 // messages prints the messages that differ and counts the others.
 func (p *diffPage) messages() {
 	for list := p.d.Messages; len(list) > 0; {
-		m, n := &list[0], 1
+		m := &list[0]
+		n := 1
 		for n < len(list) && m.Text == "" && (m.Same && list[n].Same || !m.Same && m.Group > 0 && !list[n].Same &&
 			list[n].Group == m.Group && list[n].Left.Status == m.Left.Status) {
 			n++
@@ -158,7 +161,8 @@ func (p *diffPage) messages() {
 }
 
 func (p *diffPage) unchanged(list []diff.MessageDiff) {
-	shown, n := 0, 0
+	shown := 0
+	n := 0
 	for _, m := range list {
 		shown += either(m.Shown, 1, 0)
 		n += m.Right.Tokens
@@ -216,14 +220,18 @@ func title(m *diff.MessageDiff) string {
 }
 
 func (p *diffPage) changed(m *diff.MessageDiff) {
-	mark, st := "~ ", yellow
+	mark := "~ "
+	st := yellow
 	switch {
 	case m.Same:
-		mark, st = "  ", none
+		mark = "  "
+		st = none
 	case m.Left.Status == diff.Absent:
-		mark, st = "+ ", green
+		mark = "+ "
+		st = green
 	case m.Right.Status == diff.Absent:
-		mark, st = "- ", red
+		mark = "- "
+		st = red
 	}
 	p.line("")
 	p.title(st, "", phrase("%v%v  %v to %v tokens  %v", mark, title(m), m.Left.Tokens, m.Right.Tokens, p.sides(m)))
@@ -252,7 +260,8 @@ func (p *diffPage) block(b *diff.BlockDiff, named bool) {
 	lines = lines[3:]
 	from, to := len(lines), len(lines) // hidden: the first and the last lines show the old text and the new one
 	if !p.Full && len(lines) > diffLines {
-		from, to = diffLines/2-1, len(lines)-diffLines/2
+		from = diffLines/2 - 1
+		to = len(lines) - diffLines/2
 	}
 	for i, l := range lines {
 		switch {

@@ -16,15 +16,21 @@ const (
 func (p *diffPage) stat() {
 	p.line("")
 	two := p.d.Against != againstRaw && p.d.From == 0
-	before, after, bar := "before", "after", barWidth
+	before := "before"
+	after := "after"
+	bar := barWidth
 	columns := columnsOf[changedCells]()
 	if two {
-		before, after, bar = "left", "right", narrowBar
+		before = "left"
+		after = "right"
+		bar = narrowBar
 		columns = sideColumns(p.left(), p.right())
 	}
 	t := newTable(columns, statColumns(before, after))
 	rows := p.statRows()
-	most, changed, added := 1, 0, 0
+	most := 1
+	changed := 0
+	added := 0
 	for _, r := range rows {
 		most = max(most, abs(r.After-r.Before))
 		switch {
@@ -40,7 +46,8 @@ func (p *diffPage) stat() {
 		t.add(st, append(r.texts(two), r.Messages, r.Before, r.After, line)...)
 	}
 	p.table(t)
-	sum, from := p.d.After-p.d.Before, p.d.Before
+	sum := p.d.After - p.d.Before
+	from := p.d.Before
 	change := percent(sum, from)
 	switch {
 	case from == 0 || sum > 9*from:
@@ -79,7 +86,8 @@ func (p *diffPage) statRows() []statSum {
 	at := map[diff.Row]int{}
 	for _, r := range p.d.Stat {
 		key := diff.Row{Left: r.Left, Right: r.Right, Same: r.Same}
-		key.Left.Request, key.Right.Request = 0, 0
+		key.Left.Request = 0
+		key.Right.Request = 0
 		n, ok := at[key]
 		if !ok || !fold {
 			at[key] = len(rows)
@@ -87,7 +95,9 @@ func (p *diffPage) statRows() []statSum {
 			continue
 		}
 		s := &rows[n]
-		s.Messages, s.Before, s.After = s.Messages+r.Messages, s.Before+r.Before, s.After+r.After
+		s.Messages += r.Messages
+		s.Before += r.Before
+		s.After += r.After
 		s.Left.Request, s.leftTo = span(s.Left.Request, s.leftTo, r.Left.Request)
 		s.Right.Request, s.rightTo = span(s.Right.Request, s.rightTo, r.Right.Request)
 	}

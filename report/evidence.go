@@ -17,7 +17,8 @@ func ShortTruth(t policy.Truth) string { return either(t.Hypothesis(), hypothesi
 func ShortScore(s *policy.Score) string {
 	star := ""
 	if s != nil && s.Recorded == 0 && s.Fitted != nil {
-		s, star = s.Fitted, "*"
+		s = s.Fitted
+		star = "*"
 	}
 	if s == nil || s.Recorded == 0 {
 		return ""

@@ -87,7 +87,8 @@ func (x *Export) write(table int, cells []any) error {
 
 // Add writes the replays of a conversation. Its own row follows when the tables are closed.
 func (x *Export) Add(s *ExportedSession) error {
-	fillRequest, fillEvent := filler[exportedRequest, replay.Request](), filler[exportedEvent, replay.Event]()
+	fillRequest := filler[exportedRequest, replay.Request]()
+	fillEvent := filler[exportedEvent, replay.Event]()
 	for p, tl := range s.Timelines {
 		of := exportedReplay{s.conversation(), x.policies[p]}
 		for i, r := range tl.Requests {
@@ -112,7 +113,11 @@ func (x *Export) Add(s *ExportedSession) error {
 		}
 	}
 	kept := *s
-	kept.Timelines, kept.Values, kept.Breaks, kept.Series, kept.Policies = nil, nil, nil, nil, nil
+	kept.Timelines = nil
+	kept.Values = nil
+	kept.Breaks = nil
+	kept.Series = nil
+	kept.Policies = nil
 	x.sessions = append(x.sessions, kept)
 	return nil
 }

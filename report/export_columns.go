@@ -37,9 +37,12 @@ func exportColumns(row reflect.Type) (columns []ExportColumn) {
 		case float64:
 			c.Kind = parquet.Double
 		case time.Time:
-			c.Kind, c.Optional = parquet.Time, true
+			c.Kind = parquet.Time
+			c.Optional = true
 		case price.USD:
-			c.Kind, c.Optional, c.Places = parquet.Decimal, true, usdPlaces
+			c.Kind = parquet.Decimal
+			c.Optional = true
+			c.Places = usdPlaces
 		}
 		columns = append(columns, c)
 	}
@@ -244,7 +247,8 @@ type exportedComparison struct {
 
 // compared is the row of a policy, by its index, in comparison.
 func (s *ExportedSession) compared(of exportedReplay, policy int) []any {
-	tl, values := s.Timelines[policy], s.Values[policy]
+	tl := s.Timelines[policy]
+	values := s.Values[policy]
 	cells := fieldCells(reflect.ValueOf(exportedComparison{of, s.Policies[policy].Name, string(s.Cache), tl.Counter, tl.Window, values.Feasible()}))
 	for _, v := range values {
 		cells = append(cells, v)

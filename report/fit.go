@@ -41,9 +41,12 @@ func (g *grid) fit() fitted {
 	for i := range all {
 		all[i] = i
 	}
-	least, wrapped, natural := make([]int, len(all)), make([]int, len(all)), make([]int, len(all))
+	least := make([]int, len(all))
+	wrapped := make([]int, len(all))
+	natural := make([]int, len(all))
 	for i, c := range g.columns {
-		cells, word := 0, 0
+		cells := 0
+		word := 0
 		for _, r := range g.rows {
 			cells = max(cells, min(width(r[i]), 2*g.width))
 			if c.Flex {
@@ -57,7 +60,8 @@ func (g *grid) fit() fitted {
 		}
 		title := width(c.Title)
 		wrapped[i] = max(least[i], widestWord(c.Title), min(title, narrowestLine))
-		least[i], natural[i] = max(least[i], title), max(cells, title)
+		least[i] = max(least[i], title)
+		natural[i] = max(cells, title)
 	}
 	fits := func(shown, widths []int, w int) bool {
 		total := gap * (len(shown) - 1)
@@ -180,13 +184,18 @@ func (g *grid) text(w io.Writer, color bool) ([]string, error) {
 		return g.hiddenTitles(f), nil
 	}
 	var first []int // the column on a line of its own
-	rest, ws := f.shown, f.widths
+	rest := f.shown
+	ws := f.widths
 	if f.fold {
-		first, rest, ws = f.shown[:1], f.shown[1:], f.widths[1:]
+		first = f.shown[:1]
+		rest = f.shown[1:]
+		ws = f.widths[1:]
 	}
-	names, right := make([]string, len(rest)), make([]bool, len(rest))
+	names := make([]string, len(rest))
+	right := make([]bool, len(rest))
 	for at, i := range rest {
-		names[at], right[at] = g.columns[i].Title, g.right[i]
+		names[at] = g.columns[i].Title
+		right[at] = g.right[i]
 	}
 	head := [][]string{names}
 	if f.wrap {

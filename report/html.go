@@ -220,7 +220,8 @@ func packTexts(texts []string, most int) ([]chunk, error) {
 		if err != nil || size <= most {
 			return chunks, err
 		}
-		sizes, all := make([]int, len(cleaned)), 0
+		sizes := make([]int, len(cleaned))
+		all := 0
 		for i, text := range cleaned {
 			sizes[i] = len(text)
 			all += len(text)
@@ -253,14 +254,18 @@ func packed(texts []string) (chunks []chunk, size int, err error) {
 		_, _ = z.Write(text)                               // a Buffer does not fail
 		_ = z.Close()
 		c := chunk{first, base64.StdEncoding.EncodeToString(b.Bytes())}
-		chunks, size = append(chunks, c), size+len(c.Text)
-		first, group, room = first+len(group), nil, 0
+		chunks = append(chunks, c)
+		size += len(c.Text)
+		first += len(group)
+		group = nil
+		room = 0
 	}
 	for _, text := range texts {
 		if group != nil && room+len(text) > textChunk {
 			end()
 		}
-		group, room = append(group, text), room+len(text)
+		group = append(group, text)
+		room += len(text)
 	}
 	end()
 	return chunks, size, err

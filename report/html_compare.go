@@ -49,7 +49,8 @@ type pageSessions struct {
 func compareHTML(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Layout) error {
 	opt.All = true
 	h := &htmlPage{Kicker: "Comparison", Zone: opt.Zone}
-	p, sessions := &page{Layout: opt}, 0
+	p := &page{Layout: opt}
+	sessions := 0
 	for i := range groups {
 		c := &groups[i]
 		sessions += len(c.Sessions)
@@ -113,7 +114,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if group != "" {
 		h.addNotes(group+"what follows", conclusions(c)...)
 	}
-	add(tableSection("Policies side by side", "Totals over "+count(len(c.Sessions), "session")+".", compareTotals(shownRows(c), c, p.titles())))
+	add(tableSection("Policies side by side", "Totals over "+sessionsText(c.Sessions)+".", compareTotals(shownRows(c), c, p.titles())))
 	var notes []string
 	notes = append(notes, feasibleText(c), moneyText(c.Money(), p.NoText), recordedText(c))
 	uses := c.Uses()
@@ -209,13 +210,16 @@ func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 		d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: Clean(c.Policies[i].Name) + either(judged == "cost_usd", " USD", " sent"), Number: true})
 	}
 	d.Table.Columns = append(d.Table.Columns, htmlColumn{Title: "Project"})
-	at, requests := c.Judged, slices.Index(compare.Names(), "requests")
+	at := c.Judged
+	requests := slices.Index(compare.Names(), "requests")
 	projects := &namer{}
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
-		name, project := Clean(joined(" ", cmp.Or(s.Title, s.Session), s.Agent)), Clean(lastElement(s.Project))
+		name := Clean(joined(" ", cmp.Or(s.Title, s.Session), s.Agent))
+		project := Clean(lastElement(s.Project))
 		if opt.NoText {
-			name, project = "session "+strconv.Itoa(i+1), "project "+strconv.Itoa(projects.of(s.Project)+1)
+			name = "session " + strconv.Itoa(i+1)
+			project = "project " + strconv.Itoa(projects.of(s.Project)+1)
 		}
 		row := []string{name}
 		for p, v := range s.Values {
@@ -230,7 +234,8 @@ func (h *htmlPage) sessionsOf(c *compare.Comparison, opt *Layout) pageSessions {
 			replays = append(replays, len(h.Replays))
 			h.Replays = append(h.Replays, newPageReplay(h, tl, wordsOf(opt)))
 		}
-		d.Replays, d.Series = append(d.Replays, replays), append(d.Series, either(i < mostSeries && replays == nil, s.Series, nil))
+		d.Replays = append(d.Replays, replays)
+		d.Series = append(d.Series, either(i < mostSeries && replays == nil, s.Series, nil))
 	}
 	return d
 }

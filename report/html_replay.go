@@ -73,8 +73,11 @@ func sessionsAnswer(list []*replay.Timeline, hidden bool) string {
 	var fit replay.CacheFit
 	for _, tl := range list {
 		t := &tl.Totals
-		sum.Requests, sum.Payload, sum.OwnInput = sum.Requests+t.Requests, sum.Payload+t.Payload, sum.OwnInput+t.OwnInput
-		sum.Compactions, sum.PayloadPeak = sum.Compactions+t.Compactions, max(sum.PayloadPeak, t.PayloadPeak)
+		sum.Requests += t.Requests
+		sum.Payload += t.Payload
+		sum.OwnInput += t.OwnInput
+		sum.Compactions += t.Compactions
+		sum.PayloadPeak = max(sum.PayloadPeak, t.PayloadPeak)
 		sum.CostUSD.Add(t.CostUSD)
 		bills.Add(tl.Bill)
 		fit.Add(tl.CacheFit)
@@ -262,7 +265,8 @@ func (n *namer) of(name string) int {
 	at, ok := n.at[name]
 	if !ok {
 		at = len(n.list)
-		n.at[name], n.list = at, append(n.list, name)
+		n.at[name] = at
+		n.list = append(n.list, name)
 	}
 	return at
 }
@@ -294,7 +298,9 @@ func newPageReplay(h *htmlPage, tl *replay.Timeline, w *words) *pageReplay {
 			p.Limits = append(p.Limits, pageLimit{Clean(cmp.Or(l.Label, l.Name)) + phraseIf(l.Of == policy.OfMessages, " of messages"), l.Tokens, l.Acts})
 		}
 	}
-	kinds, models, causes := &namer{}, &namer{}, &namer{}
+	kinds := &namer{}
+	models := &namer{}
+	causes := &namer{}
 	kinds.of(kindMain)
 	fill := filler[pageRequest, replay.Request]()
 	for _, r := range tl.Requests {
@@ -381,7 +387,9 @@ func pageEvents(tl *replay.Timeline, w *words) []pageEvent {
 			o.Mark = "change"
 		}
 		if w.hidden {
-			e.Reason, e.Recorded, o.Trigger = "", nil, ""
+			e.Reason = ""
+			e.Recorded = nil
+			o.Trigger = ""
 			o.Text = strings.TrimLeft(eventText(tl, &e), ",; ")
 		} else {
 			o.Text = Clean(eventText(tl, &e))

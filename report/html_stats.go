@@ -30,7 +30,9 @@ func wordlessStats(list []*stats.SessionStats) []*stats.SessionStats {
 func sharesOf(list []stats.CategoryTokens, sent bool) []pageShareOf {
 	shares := []pageShareOf{}
 	for _, c := range list {
-		group, left, blocks := contentNames[c.Category], c.Tokens, c.Blocks
+		group := contentNames[c.Category]
+		left := c.Tokens
+		blocks := c.Blocks
 		if sent {
 			shares = append(shares, pageShareOf{group, group, c.Sent, 0})
 			continue
@@ -38,7 +40,8 @@ func sharesOf(list []stats.CategoryTokens, sent bool) []pageShareOf {
 		for _, p := range c.Of {
 			if c.Category == category.Results || c.Category == category.Calls {
 				shares = append(shares, pageShareOf{group, Clean(p.Name), p.Tokens, p.Blocks})
-				left, blocks = left-p.Tokens, blocks-p.Blocks
+				left -= p.Tokens
+				blocks -= p.Blocks
 			}
 		}
 		if left != 0 {
@@ -70,7 +73,8 @@ func wordless(s *stats.SessionStats, w *words, n int) *stats.SessionStats {
 		c.Files[i].Path = "file " + strconv.Itoa(i+1)
 	}
 	for i := range c.Results {
-		c.Results[i].Tool, c.Results[i].Target = w.tool(c.Results[i].Tool), ""
+		c.Results[i].Tool = w.tool(c.Results[i].Tool)
+		c.Results[i].Target = ""
 	}
 	for i := range c.Turns {
 		c.Turns[i].Prompt = ""
@@ -78,7 +82,8 @@ func wordless(s *stats.SessionStats, w *words, n int) *stats.SessionStats {
 	c.Repeated.Groups = slices.Clone(s.Repeated.Groups)
 	for i := range c.Repeated.Groups {
 		g := &c.Repeated.Groups[i]
-		g.Tool, g.Target = w.tool(g.Tool), ""
+		g.Tool = w.tool(g.Tool)
+		g.Target = ""
 	}
 	if o := s.Overhead; o != nil {
 		own := *o

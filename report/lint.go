@@ -121,7 +121,8 @@ func lintPage(p *page, r *lint.Problems) {
 	p.note(faint, phrase("%v read, %v used, %v set aside%v", count(r.Lines.Read, "line"), r.Lines.Used, aside,
 		phraseIf(r.Lines.Fused > 0, ", %v fused", r.Lines.Fused)))
 	t := tableOf[problemCells]()
-	hidden, unkept := 0, 0
+	hidden := 0
+	unkept := 0
 	for _, f := range r.Findings {
 		st := severityStyle(f.Severity)
 		shown := f.Places

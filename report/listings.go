@@ -110,7 +110,8 @@ func PolicyFindings(w io.Writer, list []PolicyFinding, wrong policy.Errors, opt 
 	t := rowsOf(list, func(f *PolicyFinding, r *findingCells) style {
 		text := f.Msg
 		if r.Where = f.Key; f.Line > 0 { // the key may be another than the one at this place
-			r.Where, text = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column), f.Key+": "+f.Msg
+			r.Where = fmt.Sprintf("%s:%d:%d", f.File, f.Line, f.Column)
+			text = f.Key + ": " + f.Msg
 		}
 		r.WhatIsOddAndWhatToDo = text + before(": ", f.Hint)
 		return none
@@ -255,7 +256,8 @@ const PricesSchema = "ctxkit.prices/v1"
 
 // Prices prints a table of models and prices.
 func Prices(w io.Writer, list *price.Table, opt Layout) error {
-	t, fill := tableOf[priceCells](), filler[priceCells, price.Model]()
+	t := tableOf[priceCells]()
+	fill := filler[priceCells, price.Model]()
 	models := list.Sorted()
 	kinds, err := cache.DefaultKinds()
 	if err != nil {
@@ -277,7 +279,10 @@ func Prices(w io.Writer, list *price.Table, opt Layout) error {
 		add := func(rates *price.Rates, r priceCells) {
 			fill(&r, m)
 			r.Input, r.Write5m, r.Write1h, r.Read, r.Output = dollars(rates.Input), dollars(rates.CacheWrite5m), dollars(rates.CacheWrite1h), dollars(rates.CacheRead), dollars(rates.Output)
-			r.Model, r.Window, r.Caches, r.Source = pair{r.Model, m.ID}, pair{r.Window, m.Context}, pair{r.Caches, least}, pair{r.Source, m.Source}
+			r.Model = pair{r.Model, m.ID}
+			r.Window = pair{r.Window, m.Context}
+			r.Caches = pair{r.Caches, least}
+			r.Source = pair{r.Source, m.Source}
 			t.put(none, r)
 		}
 		add(&m.Rates, priceCells{Model: m.ID, Remarks: priceRemarks(m), Window: countOrDash(m.Context), Caches: countOrDash(least), How: cacheHow(&kind), Source: number(fmt.Sprintf("[%d]", source+1))})

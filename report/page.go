@@ -46,7 +46,9 @@ func newPage(w io.Writer, opt Layout) *page {
 	opt.Color = opt.Color && opt.Format != FormatMarkdown && opt.Format != FormatHTML
 	p := &page{Layout: opt, w: w}
 	if opt.Format == FormatHTML {
-		p.All, p.Width, p.html = true, htmlColumns, &htmlPage{Zone: opt.Zone}
+		p.All = true
+		p.Width = htmlColumns
+		p.html = &htmlPage{Zone: opt.Zone}
 	}
 	return p
 }
@@ -116,7 +118,8 @@ func titleParts(parts []string, w int) (lines []string) {
 			lines = append(lines, line)
 		}
 		rest := wrap(part, w)
-		lines, line = append(lines, rest[:len(rest)-1]...), rest[len(rest)-1]
+		lines = append(lines, rest[:len(rest)-1]...)
+		line = rest[len(rest)-1]
 	}
 	return append(lines, line)
 }
@@ -233,7 +236,8 @@ func (p *page) commands(commands ...[]string) {
 				unit += " " + p.Hints.commandLine(words[i+1:i+2])
 			}
 			if !p.markdown() && width(line) > 1 && width(line+" "+unit+` \`) > p.lineWidth() {
-				lines, line = append(lines, line+` \`), "   "
+				lines = append(lines, line+` \`)
+				line = "   "
 			}
 			line += " " + word
 		}

@@ -41,7 +41,8 @@ type PeriodSum struct {
 
 // billedPeriods sums up the calls of bills by period, each call once.
 func billedPeriods(lists [][]bill.Entry, opt *Layout) []PeriodSum {
-	sessions, calls := map[string]int{}, map[string][]bill.Call{}
+	sessions := map[string]int{}
+	calls := map[string][]bill.Call{}
 	for _, list := range lists {
 		in := map[string]bool{}
 		for _, e := range list {
@@ -87,7 +88,8 @@ func requestPeriods(tl *replay.Timeline, opt *Layout) map[string]bill.Sum {
 	if opt.By == "" {
 		return nil
 	}
-	sums, at := map[string]bill.Sum{}, time.Time{}
+	sums := map[string]bill.Sum{}
+	at := time.Time{}
 	for i := range tl.Requests {
 		r := &tl.Requests[i]
 		if !r.Time.IsZero() { // a policy's own request is sent where the one before it was
@@ -114,7 +116,8 @@ func costPeriods(list []SessionCost) []costPeriod {
 	for i := range list {
 		for period, one := range list[i].periods {
 			s := sums[period]
-			s.Period, s.Sessions = period, s.Sessions+1
+			s.Period = period
+			s.Sessions += 1
 			s.Sum.Add(one)
 			sums[period] = s
 		}
@@ -124,7 +127,8 @@ func costPeriods(list []SessionCost) []costPeriod {
 
 func costPeriodTable(list []costPeriod) *table {
 	return rowsOf(list, func(s *costPeriod, r *costPeriodCells) style {
-		r.Period, r.Written = orDash(s.Period), s.Sum.Input.Write5m+s.Sum.Input.Write1h
+		r.Period = orDash(s.Period)
+		r.Written = s.Sum.Input.Write5m + s.Sum.Input.Write1h
 		return none
 	})
 }

@@ -92,7 +92,8 @@ func missPage(p *page, tl *replay.Timeline) {
 func missTable(tl *replay.Timeline) *table {
 	return rowsOf(tl.Regret.Misses, func(m *regret.Miss, r *missCells) style {
 		r.Session, r.Agent, r.File, r.Policy, r.Distance = tl.Session, tl.Agent, tl.File, tl.Policy, m.Distance()
-		r.By, r.What = m.Stage+" "+string(m.Kind), fmt.Sprintf("%s, line %d", cmp.Or(m.Tool, "text"), m.Line)
+		r.By = m.Stage + " " + string(m.Kind)
+		r.What = fmt.Sprintf("%s, line %d", cmp.Or(m.Tool, "text"), m.Line)
 		r.Shown = fmt.Sprintf("%s, line %d: %s", m.Evidence, m.UsedLine, cut(Clean(m.Quote), 60))
 		return none
 	})
@@ -105,7 +106,8 @@ func missSums(p *page, tls []*replay.Timeline) {
 	some := slices.DeleteFunc(slices.Clone(tls), func(tl *replay.Timeline) bool { return len(tl.Regret.Misses) == 0 })
 	p.table(rowsOf(some, func(tl **replay.Timeline, row *missSumCells) style {
 		r := (*tl).Regret
-		row.Session, row.Misses = strings.TrimSpace((*tl).Session+" "+(*tl).Agent), len(r.Misses)
+		row.Session = strings.TrimSpace((*tl).Session + " " + (*tl).Agent)
+		row.Misses = len(r.Misses)
 		row.ReRead, row.Edited, row.Quoted = r.Count(regret.Reread), r.Count(regret.Edited), r.Count(regret.Quoted)
 		return none
 	}))

@@ -29,10 +29,14 @@ func newRequestTable(tl *replay.Timeline) *requestTable {
 
 // request adds a request with its events.
 func (t *requestTable) request(r *replay.Request, events []int, what string) {
-	st, cells := none, requestCells{named: names(t.tl), TimeUTC: clock{r.Time, "01-02 15:04:05"}, Saved: r.Raw - r.Payload, eventSums: sumEvents(t.tl, events), WhatHappened: what}
+	st := none
+	cells := requestCells{named: names(t.tl), TimeUTC: clock{r.Time, "01-02 15:04:05"}, Saved: r.Raw - r.Payload, eventSums: sumEvents(t.tl, events), WhatHappened: what}
 	t.fill(&cells, r)
 	if r.Kind != kindMain {
-		cells.Raw, cells.Saved, cells.Used, st = pair{"", r.Raw}, nil, pair{"", r.Used}, yellow
+		cells.Raw = pair{"", r.Raw}
+		cells.Saved = nil
+		cells.Used = pair{"", r.Used}
+		st = yellow
 	}
 	t.put(st, cells)
 }
@@ -64,7 +68,8 @@ func printRequests(p *page, tl *replay.Timeline) {
 	t := newRequestTable(tl)
 	notes := requestNotes(tl)
 	own, _ := ownEvents(tl)
-	next, events := 0, 0
+	next := 0
+	events := 0
 	for _, i := range shownRequests(tl, notes, p.All) {
 		if text, busy := hiddenText(tl, next, i); text != "" {
 			events += busy
@@ -110,7 +115,8 @@ func shownRequests(tl *replay.Timeline, notes map[int]string, all bool) []int {
 		return list
 	}
 	// The first and the last ones, and those with a note between them.
-	from, to := mostRequests-lastRequests, len(list)-lastRequests
+	from := mostRequests - lastRequests
+	to := len(list) - lastRequests
 	noted := slices.DeleteFunc(slices.Clone(list[from:to]), func(i int) bool { return notes[i] == "" })
 	return slices.Concat(list[:from], noted, list[to:])
 }
@@ -122,7 +128,8 @@ func tells(tl *replay.Timeline, events []int) bool {
 
 // hiddenText counts the main requests between two shown rows. busy is how many of them have an event.
 func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
-	quiet, unanswered := 0, 0
+	quiet := 0
+	unanswered := 0
 	for _, r := range tl.Requests[from:to] {
 		switch {
 		case r.Kind != kindMain:
@@ -147,7 +154,10 @@ func hiddenText(tl *replay.Timeline, from, to int) (text string, busy int) {
 // requestNotes marks the first and the last request and the peaks, by index.
 func requestNotes(tl *replay.Timeline) map[int]string {
 	notes := map[int]string{}
-	first, last, peak, rawPeak := -1, -1, 0, 0
+	first := -1
+	last := -1
+	peak := 0
+	rawPeak := 0
 	payload, raw := -1, -1 // at the peaks
 	for i, r := range tl.Requests {
 		if r.Kind != kindMain {
@@ -157,10 +167,12 @@ func requestNotes(tl *replay.Timeline) map[int]string {
 			first = i
 		}
 		if last = i; r.Payload > payload {
-			peak, payload = i, r.Payload
+			peak = i
+			payload = r.Payload
 		}
 		if r.Raw > raw {
-			rawPeak, raw = i, r.Raw
+			rawPeak = i
+			raw = r.Raw
 		}
 	}
 	if first < 0 {

@@ -32,7 +32,9 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 		items[i] = list[i].SessionItem
 	}
 	short := itemIDs(items)
-	warm, held, fit := 0, session.RequestTally{}, &replay.CacheFit{}
+	warm := 0
+	held := session.RequestTally{}
+	fit := &replay.CacheFit{}
 	var first *ResumeItem
 	var bills [][]bill.Entry
 	name := ""
@@ -40,7 +42,8 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 		i := &list[n]
 		i.Created, i.Last, i.Changed, i.Subagents = i.Created.UTC(), i.Last.UTC(), i.Changed.UTC(), notNil(i.Subagents)
 		if i.Next != nil && first == nil {
-			first, name = i, short[n]
+			first = i
+			name = short[n]
 		}
 		if i.Next != nil && i.Next.Warm {
 			warm++

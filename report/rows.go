@@ -17,7 +17,8 @@ type RowList struct{ g *grid }
 func newRows(t *table, zone *time.Location) *RowList {
 	for i := range t.columns {
 		c := &t.columns[i]
-		c.Cut, c.Flex = c.Cut || c.Flex, false
+		c.Cut = c.Cut || c.Flex
+		c.Flex = false
 	}
 	return &RowList{t.in(zone).grid(0)}
 }
@@ -57,13 +58,15 @@ func SessionRows(list []SessionItem, now time.Time) *RowList {
 // RequestRows are the main requests of a replay: what each sends, how much more that is than the one before sent, and what
 // happened before it, with times in a zone. other, where it is not nil, is the replay of the session under a second policy.
 func RequestRows(tl, other *replay.Timeline, zone *time.Location) *RowList {
-	t, fill := tableOf[stepCells](), filler[stepCells, replay.Request]()
+	t := tableOf[stepCells]()
+	fill := filler[stepCells, replay.Request]()
 	own, _ := ownEvents(tl)
 	var others []*replay.Request
 	if other != nil {
 		others = other.Main()
 	}
-	before, n := 0, 0
+	before := 0
+	n := 0
 	for i := range tl.Requests {
 		r := &tl.Requests[i]
 		if r.Kind != kindMain {
@@ -72,10 +75,12 @@ func RequestRows(tl, other *replay.Timeline, zone *time.Location) *RowList {
 		change := number(either(r.Payload > before, "+", "") + thousands(r.Payload-before))
 		row := stepCells{Time: clock{r.Time, "01-02 15:04:05"}, Change: change, Cached: number(percent(r.Cache.Read, r.Payload)), What: joined("; ", requestWhat(tl, r, own[i])...)}
 		if fill(&row, r); other != nil {
-			row.Mark, row.Second = either(others[n].Payload != r.Payload, "≠", ""), others[n].Payload
+			row.Mark = either(others[n].Payload != r.Payload, "≠", "")
+			row.Second = others[n].Payload
 		}
 		t.put(none, row)
-		before, n = r.Payload, n+1
+		before = r.Payload
+		n += 1
 	}
 	return newRows(t, zone)
 }
@@ -147,7 +152,8 @@ func TimelineChart(tl, other *replay.Timeline, o ChartLayout) []string {
 	if other != nil {
 		c.mark(other.Events)
 	}
-	c.rows, c.cursor = o.Rows, o.Request-1
+	c.rows = o.Rows
+	c.cursor = o.Request - 1
 	if o.ByTime {
 		c.byTime(tl.Main(), max(o.Width-chartLabel-chartLegend-1, 20), o.Zone)
 	}
@@ -180,7 +186,8 @@ func (c *chart) byTime(requests []*replay.Request, n int, zone *time.Location) {
 		if !r.Time.IsZero() {
 			x = int(r.Time.Sub(first).Seconds() / span.Seconds() * float64(n-1))
 		}
-		by.raw[x], by.model[x] = max(by.raw[x], c.raw[i]), max(by.model[x], c.model[i])
+		by.raw[x] = max(by.raw[x], c.raw[i])
+		by.model[x] = max(by.model[x], c.model[i])
 		if c.marks[i] != 0 {
 			by.marks[x] = stronger(by.marks[x], c.marks[i])
 		}
@@ -188,7 +195,8 @@ func (c *chart) byTime(requests []*replay.Request, n int, zone *time.Location) {
 			by.cursor = x
 		}
 	}
-	begin, end := timeText(first, "01-02 15:04", zone), timeText(last, "01-02 15:04", zone)
+	begin := timeText(first, "01-02 15:04", zone)
+	end := timeText(last, "01-02 15:04", zone)
 	by.axis = begin + strings.Repeat(" ", max(n-len(begin)-len(end), 1)) + end
 	*c = *by
 }

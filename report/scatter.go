@@ -57,10 +57,12 @@ func (m *mark) Text() string { return strings.Join(m.Texts, "; ") }
 // newScatter places the points of a sweep: the cost to the right, the mean size of a request upwards, content needed
 // later as the size of the mark. The Pareto front is filled. Points in one place are one mark.
 func newScatter(s *sweep.Grid) *scatter {
-	x, y := newScale(s, s.By[0], plotLeft, plotRight), newScale(s, "payload_mean", plotBottom, plotTop)
+	x := newScale(s, s.By[0], plotLeft, plotRight)
+	y := newScale(s, "payload_mean", plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
 	d := &scatter{Title: sweepTitle(s), Front: strings.Join(s.By, ", "), X: axis{axisWords(x.Name), x.Ticks()}, Y: axis{axisWords(y.Name), y.Ticks()}, Marks: []mark{}}
-	at, names := map[[3]string]int{}, [][]string{}
+	at := map[[3]string]int{}
+	names := [][]string{}
 	for i := range s.Results {
 		one := mark{X: x.of(i), Y: y.of(i), R: size.of(i), Front: s.Front[i]}
 		place := [3]string{places(one.X, 1), places(one.Y, 1), places(one.R, 1)}
@@ -68,7 +70,8 @@ func newScatter(s *sweep.Grid) *scatter {
 		if !ok {
 			k = len(d.Marks)
 			at[place] = k
-			d.Marks, names = append(d.Marks, one), append(names, nil)
+			d.Marks = append(d.Marks, one)
+			names = append(names, nil)
 		}
 		m := &d.Marks[k]
 		m.Front = m.Front || s.Front[i]
@@ -119,7 +122,8 @@ func placeLabels(marks []mark) (hidden int) {
 	for _, i := range order {
 		m := &marks[i]
 		m.Label = cut(m.Label, 44)
-		w, gap := labelColumn*float64(width(m.Label)), m.R+4
+		w := labelColumn * float64(width(m.Label))
+		gap := m.R + 4
 		diagonal := 0.7*m.R + 3
 		for _, p := range []struct {
 			x, y   float64 // of the text's baseline
@@ -135,7 +139,9 @@ func placeLabels(marks []mark) (hidden int) {
 				slices.ContainsFunc(taken, r.meets) {
 				continue
 			}
-			m.LabelX, m.LabelY, m.Anchor = p.x, p.y, p.anchor
+			m.LabelX = p.x
+			m.LabelY = p.y
+			m.Anchor = p.anchor
 			taken = append(taken, r)
 			break
 		}
@@ -205,10 +211,12 @@ func newScale(s *sweep.Grid, name string, from, to float64) *scale {
 		}
 	}
 	if c.lo > c.hi {
-		c.lo, c.hi = 0, 1
+		c.lo = 0
+		c.hi = 1
 	}
 	margin := cmp.Or((c.hi-c.lo)*0.05, max(math.Abs(c.lo)*0.05, 0.5))
-	c.lo, c.hi = c.lo-margin, c.hi+margin
+	c.lo -= margin
+	c.hi += margin
 	return c
 }
 
@@ -235,7 +243,8 @@ func (c *scale) Ticks() []tick {
 	for power := math.Pow(10, math.Floor(math.Log10(c.hi-c.lo))); ; power /= 10 {
 		for _, digit := range []float64{5, 2, 1} {
 			step := digit * power
-			first, last := math.Ceil(c.lo/step), math.Floor(c.hi/step)
+			first := math.Ceil(c.lo / step)
+			last := math.Floor(c.hi / step)
 			if last-first+1 < fewestTicks {
 				continue
 			}
@@ -254,12 +263,15 @@ func tickText(value, step, most float64) string {
 	if value == 0 {
 		return "0"
 	}
-	unit, letter := 1.0, ""
+	unit := 1.0
+	letter := ""
 	switch {
 	case most >= 1e6:
-		unit, letter = 1e6, "M"
+		unit = 1e6
+		letter = "M"
 	case most >= 1e4:
-		unit, letter = 1e3, "k"
+		unit = 1e3
+		letter = "k"
 	}
 	digits := max(0, int(-math.Floor(math.Log10(step/unit)+1e-9)))
 	return places(value/unit, digits) + letter

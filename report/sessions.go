@@ -35,7 +35,8 @@ func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 	counts := map[session.Standing]int{}
 	var notes []string
 	var bills [][]bill.Entry
-	short, subagents := itemIDs(list), 0
+	short := itemIDs(list)
+	subagents := 0
 	if slices.ContainsFunc(list, func(i SessionItem) bool {
 		return cmp.Or(i.Product, session.Product) != cmp.Or(list[0].Product, session.Product)
 	}) {
@@ -176,7 +177,8 @@ func sessionRow(t *table, i *SessionItem, short string, now time.Time) *row {
 	fillSession()(&r, i)
 	if g := i.Glance; g != nil {
 		r.Peak, r.LastContext, r.USD = pair{shown(g.PeakContext), g.PeakContext}, pair{shown(g.LastContext), g.LastContext}, pair{billCell(g.CostUSD, g.AtLeast, 2), g.CostUSD}
-		r.Idle, r.Models = pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}, strings.Join(g.Models, " ")
+		r.Idle = pair{number(timeSpan(g.Idle)), decimal{g.Idle, 0}}
+		r.Models = strings.Join(g.Models, " ")
 	}
 	return t.put(map[session.Standing]style{session.Missing: red, session.Stale: yellow}[i.Standing], r)
 }

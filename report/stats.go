@@ -80,7 +80,8 @@ func statsPage(p *page, s *stats.SessionStats) {
 	p.table(contentTable(s.Categories, true))
 	if o := s.Overhead; o != nil {
 		p.topStats(phrase("system prompt and tools, as line %v holds them", o.Line), rowsOf(o.Parts, func(x *stats.OverheadPart, r *overheadCells) style {
-			r.Of, r.Percent = cmp.Or(x.Server, x.Kind), percent(x.Tokens, o.Tokens)
+			r.Of = cmp.Or(x.Server, x.Kind)
+			r.Percent = percent(x.Tokens, o.Tokens)
 			return none
 		}), "part")
 		p.note(faint, overheadNote(o))
@@ -97,16 +98,20 @@ func statsPage(p *page, s *stats.SessionStats) {
 		p.notes(faint, readNotes(&s.Reads))
 	}
 	p.topStats("results, the most input tokens first", rowsOf(s.Results, func(x *stats.ToolResult, r *resultCells) style {
-		r.Line, r.Tool = number(fmt.Sprint(x.Line)), x.Tool+phraseIf(x.Error, " (error)")
+		r.Line = number(fmt.Sprint(x.Line))
+		r.Tool = x.Tool + phraseIf(x.Error, " (error)")
 		return none
 	}), "result")
 	p.topStats("results with the same text", rowsOf(s.Repeated.Groups, func(x *stats.Duplicate, r *repeatedCells) style {
-		r.Line, r.Copies = number(fmt.Sprint(x.Line)), x.Copies-1
+		r.Line = number(fmt.Sprint(x.Line))
+		r.Copies = x.Copies - 1
 		return none
 	}), "text")
-	turns, title := s.Turns, "turns"
+	turns := s.Turns
+	title := "turns"
 	if !p.All && len(turns) > MostStats {
-		turns, title = slices.Clone(turns), "turns that grew the context most"
+		turns = slices.Clone(turns)
+		title = "turns that grew the context most"
 		slices.SortStableFunc(turns, func(a, b stats.Turn) int { return cmp.Compare(b.Growth, a.Growth) })
 	}
 	p.heading(title)
@@ -116,7 +121,8 @@ func statsPage(p *page, s *stats.SessionStats) {
 	}), "turn")
 	p.section("listings of tools, skills and agents", rowsOf(s.Definitions, func(d *stats.Listing, r *listingCells) style {
 		if r.Names, r.OfMCP = number("-"), number("-"); d.Names > 0 {
-			r.Names, r.OfMCP = d.Names, d.MCP
+			r.Names = d.Names
+			r.OfMCP = d.MCP
 		}
 		return none
 	}))
@@ -221,19 +227,27 @@ func readNotes(r *stats.Reads) []string {
 // contentPicture draws the window as 10 by 10 cells, with a legend next to it.
 func contentPicture(p *page, s *stats.SessionStats) []string {
 	const side, cells = 10, 100
-	held, names, weights, marks, styles := 0, 0, []int{}, []string{}, []style{}
+	held := 0
+	names := 0
+	weights := []int{}
+	marks := []string{}
+	styles := []style{}
 	for _, c := range s.Categories {
 		names = max(names, width(contentNames[c.Category]))
 		if c.Tokens > 0 {
 			held += c.Tokens
-			weights, marks, styles = append(weights, c.Tokens), append(marks, contentMarks[c.Category]), append(styles, contentStyles[c.Category])
+			weights = append(weights, c.Tokens)
+			marks = append(marks, contentMarks[c.Category])
+			styles = append(styles, contentStyles[c.Category])
 		}
 	}
 	if held == 0 {
 		return nil
 	}
 	whole := max(s.Window, held)
-	weights, marks, styles = append(weights, whole-held), append(marks, freeMark), append(styles, faint)
+	weights = append(weights, whole-held)
+	marks = append(marks, freeMark)
+	styles = append(styles, faint)
 	var grid []string
 	for i, n := range stats.Apportion(weights, cells) {
 		for range n {
@@ -257,7 +271,8 @@ func contentPicture(p *page, s *stats.SessionStats) []string {
 	legend = append([]string{phrase("1 cell = 1 %% of the %v (%v)", either(s.Window >= held, "window", "context"), whole), ""}, legend...)
 	var lines []string
 	for i := range max(side, len(legend)) {
-		row, text := strings.Repeat(" ", 2*side-1), ""
+		row := strings.Repeat(" ", 2*side-1)
+		text := ""
 		if i < side {
 			row = strings.Join(grid[i*side:(i+1)*side], " ")
 		}
@@ -343,7 +358,8 @@ func promptText(usd price.USD, prompts int) string {
 // heaviestTable has a row for each conversation.
 func heaviestTable(list []*stats.SessionStats) *table {
 	return rowsOf(list, func(from **stats.SessionStats, r *heaviestCells) style {
-		s, results := *from, 0
+		s := *from
+		results := 0
 		for _, c := range s.Categories {
 			if c.Category == category.Results {
 				results = c.SentPer
@@ -401,7 +417,10 @@ func statsCSV(list []*stats.SessionStats) *table {
 
 // overheadNote names the part of it that was never used, and what a policy can do about it.
 func overheadNote(o *stats.PromptOverhead) string {
-	n, tokens, sent, usd := 0, 0, 0, price.USD{}
+	n := 0
+	tokens := 0
+	sent := 0
+	usd := price.USD{}
 	for _, p := range o.Parts {
 		if p.Part == "tool" && p.Calls == 0 && p.Bytes > 0 {
 			n++

@@ -22,7 +22,8 @@ type ClientStatus struct {
 
 // StatusLine prints the line of a status.
 func StatusLine(w io.Writer, s ClientStatus) error {
-	used, input := s.Usage.Total(), s.Usage.Context()
+	used := s.Usage.Total()
+	input := s.Usage.Context()
 	context := "no context yet"
 	if used > 0 {
 		context = "context " + short(used) + phraseIf(s.Window > 0, " of %s, %s", short(s.Window), percent(used, s.Window))

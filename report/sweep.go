@@ -39,7 +39,7 @@ func axisTitle(s *sweep.Grid, i int) string {
 
 // sweepTitle names the policy and counts sessions and points.
 func sweepTitle(s *sweep.Grid) string {
-	return phrase("%v over %v: %v", s.Policy, count(len(s.Sessions), "session"), count(len(s.Results), "point")) +
+	return phrase("%v over %v: %v", s.Policy, sessionsText(s.Sessions), count(len(s.Results), "point")) +
 		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) +
 		phraseIf(s.Interrupted && len(s.Results) == len(s.Points), ", then interrupted") + inputsText(s.Inputs)
 }
@@ -74,7 +74,8 @@ func sweepTable(s *sweep.Grid, all bool) *table {
 		t.columns = append(t.columns, shown[name].column(name))
 	}
 	t.columns = append(t.columns, slices.Concat(columnsOf[frontCells](), keys("billed_usd billed_at_least cache_fits"))...)
-	off, money := 0, s.Money()
+	off := 0
+	money := s.Money()
 	for i := range rows {
 		cells := []any{s.Policy, len(s.Sessions)}
 		for _, v := range s.Points[i] {
@@ -139,7 +140,8 @@ func bestTexts(s *sweep.Grid) []string {
 	if n := len(s.Same); n > 1 && slices.Max(s.Same) == 0 {
 		return []string{phrase("All %v points have the same figures: there is no best.", n), conclusion(&s.Against, 1)}
 	}
-	h, row := &s.HoldOut, &s.Against.Policies[1+s.Best]
+	h := &s.HoldOut
+	row := &s.Against.Policies[1+s.Best]
 	texts := []string{
 		phrase("Best: %v (%v).", row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
 		conclusion(&s.Against, 1+s.Best) +

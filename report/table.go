@@ -139,7 +139,8 @@ func fieldIndex(of reflect.Type, path string) (index []int) {
 		if !ok {
 			panic(path + ": no such field: " + of.String())
 		}
-		index, of = append(index, f.Index...), f.Type
+		index = append(index, f.Index...)
+		of = f.Type
 	}
 	return index
 }
@@ -147,7 +148,8 @@ func fieldIndex(of reflect.Type, path string) (index []int) {
 // rowsOf returns a table with a row for each of a list. own sets the fields of a row that have no tag of, and chooses its
 // style; nil: there is nothing to set.
 func rowsOf[R, S any](list []S, own func(from *S, row *R) style) *table {
-	t, fill := tableOf[R](), filler[R, S]()
+	t := tableOf[R]()
+	fill := filler[R, S]()
 	for i := range list {
 		var row R
 		st := none
@@ -206,7 +208,8 @@ func (t *table) grid(width int) *grid {
 		if c.Title != "" && slices.ContainsFunc(t.rows, func(r *row) bool {
 			return !r.noTab && i < len(r.cells) && cellText(r.cells[i]) != ""
 		}) {
-			at, g.columns = append(at, i), append(g.columns, c)
+			at = append(at, i)
+			g.columns = append(g.columns, c)
 		}
 	}
 	g.right = make([]bool, len(at))
@@ -221,7 +224,8 @@ func (t *table) grid(width int) *grid {
 				g.right[i] = g.right[i] || isNumber(r.cells[from])
 			}
 		}
-		g.rows, g.styles = append(g.rows, cells), append(g.styles, r.style)
+		g.rows = append(g.rows, cells)
+		g.styles = append(g.styles, r.style)
 	}
 	return g
 }
@@ -264,9 +268,11 @@ func (g *grid) markdown(b *bytes.Buffer) {
 		}
 		b.WriteString("|\n")
 	}
-	names, rules := make([]string, len(g.columns)), make([]string, len(g.columns))
+	names := make([]string, len(g.columns))
+	rules := make([]string, len(g.columns))
 	for i, c := range g.columns {
-		names[i], rules[i] = c.Title, either(g.right[i], "---:", ":---")
+		names[i] = c.Title
+		rules[i] = either(g.right[i], "---:", ":---")
 	}
 	line(names, escapeMarkdown)
 	line(rules, func(rule string) string { return rule })

@@ -90,7 +90,8 @@ func cut(s string, w int) string {
 
 // splitAt splits s after at most w columns, between runes.
 func splitAt(s string, w int) (head, tail string) {
-	used, end := 0, 0
+	used := 0
+	end := 0
 	for i, r := range s {
 		n := width(string(r))
 		if used+n > w || i > 16*w {
@@ -106,7 +107,8 @@ func splitAt(s string, w int) (head, tail string) {
 // characters, whose scripts have no spaces.
 func pieces(word, separators string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		from, wide := 0, false
+		from := 0
+		wide := false
 		for i, r := range word {
 			was := wide
 			if wide = r > 0x7f && width(string(r)) > 1; i > from && (wide || was) {
@@ -159,7 +161,8 @@ func wrap(s string, w int) []string {
 	line := ""
 	add := func(joint, text string) {
 		if n := width(line); n > 0 && n+len(joint)+width(text) > w {
-			lines, line = append(lines, line), ""
+			lines = append(lines, line)
+			line = ""
 		}
 		line = joined(joint, line, text)
 	}
@@ -172,10 +175,12 @@ func wrap(s string, w int) []string {
 		for piece := range pieces(word, "/,") {
 			for len(piece) > 16*w || width(piece) > w {
 				if line != "" {
-					lines, line = append(lines, line), ""
+					lines = append(lines, line)
+					line = ""
 				}
 				head, tail := splitAt(piece, w)
-				lines, piece = append(lines, head), tail
+				lines = append(lines, head)
+				piece = tail
 			}
 			add(joint, piece)
 			joint = ""
@@ -195,7 +200,8 @@ func shortPath(path string, w int) string {
 		return path
 	}
 	elements := strings.SplitAfter(path, "/")
-	tail, from := "", len(elements)
+	tail := ""
+	from := len(elements)
 	for from > 0 && width(elements[from-1])+width(tail)+2 <= w {
 		from--
 		tail = elements[from] + tail

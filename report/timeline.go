@@ -182,7 +182,8 @@ func recordedSpan(tl *replay.Timeline, zone *time.Location) string {
 		switch at := r.Time; {
 		case at.IsZero():
 		case first.IsZero():
-			first, last = at, at
+			first = at
+			last = at
 		case at.Before(first):
 			first = at
 		case at.After(last):
@@ -221,7 +222,8 @@ func timelineChart(tl *replay.Timeline) *chart {
 	n := tl.Totals.Requests
 	c := &chart{raw: make([]int, 0, n), model: make([]int, 0, n), rows: chartRows, cursor: -1}
 	for _, r := range tl.Main() {
-		c.raw, c.model = append(c.raw, r.Raw), append(c.model, r.Payload)
+		c.raw = append(c.raw, r.Raw)
+		c.model = append(c.model, r.Payload)
 	}
 	c.marks = make([]byte, len(c.model))
 	c.mark(tl.Events)
@@ -254,7 +256,8 @@ func printEvents(p *page, tl *replay.Timeline) {
 		p.note(none, "None: the policy changed nothing.")
 		return
 	}
-	t, fill := tableOf[eventCells](), filler[eventCells, replay.Event]()
+	t := tableOf[eventCells]()
+	fill := filler[eventCells, replay.Event]()
 	shown := shownEvents(tl, p.All)
 	for _, i := range shown {
 		e := tl.Events[i]
@@ -265,10 +268,13 @@ func printEvents(p *page, tl *replay.Timeline) {
 		}
 		st := map[policy.EditKind]style{policy.KindSummarize: yellow, policy.KindInferred: faint}[e.Kind]
 		if lost(e.Kind) { // it changes nothing
-			row.After, row.Saved = nil, nil
+			row.After = nil
+			row.Saved = nil
 		}
 		if e.Kind == policy.KindRestart { // events of their own hold what it changes
-			row.Before, row.After, row.Saved = nil, nil, nil
+			row.Before = nil
+			row.After = nil
+			row.Saved = nil
 		}
 		t.put(st, row)
 	}

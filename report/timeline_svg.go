@@ -91,14 +91,16 @@ func newTimelinePicture(tl *replay.Timeline, w *words) *timelinePicture {
 		}
 		t := tick{At: y(l.value)}
 		if t.At-last >= 13 {
-			t.Text, last = cut(Clean(l.name), 15)+" "+short(l.value), t.At
+			t.Text = cut(Clean(l.name), 15) + " " + short(l.value)
+			last = t.At
 		}
 		d.Limits = append(d.Limits, t)
 	}
 	d.mark(tl, n)
 	d.bars(tl, columns)
 	if len(d.Bars) > 0 {
-		d.Height, d.Foot = 436, 428
+		d.Height = 436
+		d.Foot = 428
 	}
 	return d
 }
@@ -140,7 +142,8 @@ func (d *timelinePicture) mark(tl *replay.Timeline, n int) {
 		if e.Kind == policy.KindSummarize {
 			m.Path = fmt.Sprintf("M%.1f %.1fh10l-5 10z", x-5, timelineMarks-6)
 		} else {
-			m.Path, m.Line = fmt.Sprintf("M%.0f %.1fv10", x, timelineMarks-6), true
+			m.Path = fmt.Sprintf("M%.0f %.1fv10", x, timelineMarks-6)
+			m.Line = true
 		}
 		if !taken[m.Path] {
 			taken[m.Path] = true
@@ -178,7 +181,8 @@ func (d *timelinePicture) bars(tl *replay.Timeline, columns int) {
 	}
 	d.Dearest = "$" + places(float64(most)/1e9, 2)
 	for x, c := range by {
-		left, right := columnAt(x, columns), columnAt(x+1, columns)
+		left := columnAt(x, columns)
+		right := columnAt(x+1, columns)
 		h := float64(c.nano) / float64(most) * (timelineEnd - timelineDearest)
 		if h >= 0.05 {
 			d.Bars = append(d.Bars, timelineBar{X: left, Y: timelineEnd - h, W: max(right-left-either(right-left > 4, 1.0, 0), 0.5), H: h, Broken: c.broken})

@@ -15,7 +15,8 @@ import (
 )
 
 func totalFields(tl *replay.Timeline) [][2]string {
-	t, sent := tl.Totals, sentName(tl)
+	t := tl.Totals
+	sent := sentName(tl)
 	var f [][2]string
 	add := func(when bool, name, format string, args ...any) {
 		f = append(f, field{name, phraseIf(when, format, args...)})
@@ -64,7 +65,8 @@ func caller(policy string) string { return either(policy == "recorded", "client"
 // linesText accounts for every line of the file.
 func linesText(l replay.Lines) string {
 	var parts []string
-	aside, sent := 0, 0
+	aside := 0
+	sent := 0
 	for _, reason := range byCount(l.SetAside) {
 		n := l.SetAside[reason]
 		switch kind, ok := strings.CutPrefix(reason, "metadata: "); {
@@ -89,7 +91,8 @@ func printWarnings(p *page, own string, kinds *WarningKinds, list []session.Warn
 	}
 	p.heading("warnings")
 	if p.All || p.Verbose {
-		texts, hidden = nil, 0
+		texts = nil
+		hidden = 0
 		for _, w := range list {
 			texts = append(texts, text(w))
 		}

@@ -35,17 +35,23 @@ func Validate(w io.Writer, sessions []predict.SessionTally, window, out int, use
 		if r.Measure == "context" && r.Off.Abs().Cmp(worst) > 0 {
 			worst = r.Off.Abs()
 		}
-		row.History, row.Recorded, row.Others, row.Bounds = history, r.Sessions[0], r.Sessions[1], either(bounds, "-", "")
+		row.History = history
+		row.Recorded = r.Sessions[0]
+		row.Others = r.Sessions[1]
+		row.Bounds = either(bounds, "-", "")
 		if r.Low.Known {
 			row.Bounds = signedPercent(r.Low) + " to " + signedPercent(r.High)
 		}
 		row.Value, row.Replayed, row.Predicted, row.Off = cell(r.Recorded), cell(r.Replayed), cell(r.Predicted), pair{number(signedPercent(r.Off) + " %"), r.Off}
 		return none
 	})
-	others, replayed, by := "other releases recorded", use.Name, "it recorded"
+	others := "other releases recorded"
+	replayed := use.Name
+	by := "it recorded"
 	if window > 0 {
 		by = "were recorded in it"
-		others, replayed = "were recorded in other windows", phrase("%v in a window of %v tokens", use.Name, thousands(window))
+		others = "were recorded in other windows"
+		replayed = phrase("%v in a window of %v tokens", use.Name, thousands(window))
 	}
 	answer := phrase("%v that %s, replayed under %s, predict %v that %s", count(len(sessions)-recorded, "session"), others, replayed, recorded, by)
 	answer += either(len(rows) > 0, phrase(": the mean input of a request is off by %v %% at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")

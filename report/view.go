@@ -108,9 +108,11 @@ func (v *NamedView) restart() string {
 // ownHead is the head of a request of the policy's own.
 func (p *viewPages) ownHead(at string) {
 	v, q := p.v, p.v.Own
-	over, system := "", q.System
+	over := ""
+	system := q.System
 	if q.Overhead > 0 {
-		over, system = ", "+thousands(q.Overhead)+" of them overhead", "the session's, with its tools: no transcript holds them"
+		over = ", " + thousands(q.Overhead) + " of them overhead"
+		system = "the session's, with its tools: no transcript holds them"
 	}
 	p.fields(field{"file", v.Conv.Path}, field{"at", at}, field{"policy", v.Policy + before(": ", v.Chosen)},
 		field{"call", phrase("%v of event %v, by %v%v", q.Call.Kind, q.Event, q.Stage, either(q.Refused, "; it is refused", ""))},
@@ -312,7 +314,8 @@ type placedMark struct {
 
 func placed(v *NamedView) []placedMark {
 	list := []placedMark{}
-	message, block := 0, 0
+	message := 0
+	block := 0
 	for _, m := range v.Marks {
 		for ; message < len(v.Body.Messages); message, block = message+1, 0 {
 			blocks := v.Body.Messages[message].Blocks

@@ -40,14 +40,17 @@ func (p *viewPages) frame(b *requests.SentBody) error {
 	}
 	p.line("")
 	p.fields(params...)
-	texts, tools := elements(b.System), elements(b.Tools)
+	texts := elements(b.System)
+	tools := elements(b.Tools)
 	items := make([][]stats.OverheadPart, len(texts)+len(tools)) // the parts of each
 	var system, own int
 	at := len(texts)
 	for _, part := range p.v.Record.Parts {
 		k := part.Text
 		if part.Part == stats.ToolPart {
-			k, at, own = at, at+1, own+part.Tokens
+			k = at
+			at += 1
+			own += part.Tokens
 		} else {
 			system += part.Tokens
 		}
@@ -107,11 +110,15 @@ func (p *viewPages) part(raw *json.RawMessage, parts []stats.OverheadPart, n int
 		CacheControl                  json.RawMessage `json:"cache_control"`
 	}
 	_ = json.Unmarshal(*raw, &one)
-	title, text, tokens, size := cmp.Or(one.Name, one.Type), cmp.Or(one.Description, one.Text), 0, 0
+	title := cmp.Or(one.Name, one.Type)
+	text := cmp.Or(one.Description, one.Text)
+	tokens := 0
+	size := 0
 	var kinds []string
 	for i := range parts {
 		x := &parts[i]
-		tokens, size = tokens+x.Tokens, size+x.Bytes
+		tokens += x.Tokens
+		size += x.Bytes
 		if x.Kind != "" {
 			kinds = append(kinds, phrase("%v %v", x.Kind, x.Tokens))
 		}

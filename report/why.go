@@ -70,7 +70,8 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 	if t.Requests == 0 {
 		return "There is no request: nothing was cached."
 	}
-	who, requests := either(t.Sessions > 1, count(t.Sessions, "session"), "The session"), count(t.Requests, "request")
+	who := either(t.Sessions > 1, count(t.Sessions, "session"), "The session")
+	requests := count(t.Requests, "request")
 	var text string
 	all := withCopies(t.Expenses, t.Spent)
 	switch {
@@ -347,9 +348,14 @@ func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 
 // whyOverview prints the cache misses of several conversations: by cause, and by session.
 func whyOverview(p *page, list []*why.SessionBreaks, sum *why.BreaksTotal) {
-	recorded, record, name, mode := false, false, "", replay.CacheMode("")
+	recorded := false
+	record := false
+	name := ""
+	mode := replay.CacheMode("")
 	for _, s := range list {
-		recorded, record, name = recorded || s.Recorded, record || s.ByUsage(), cmp.Or(name, s.Policy)
+		recorded = recorded || s.Recorded
+		record = record || s.ByUsage()
+		name = cmp.Or(name, s.Policy)
 		if mode = s.Cache; s.Policy != name {
 			name = "the policy of each"
 		}

@@ -234,7 +234,8 @@ func refillSection(p *page, s *why.SessionBreaks) {
 	p.top("what filled the context before each compaction, and the share of the messages that it freed", t, MostStats, "compaction", "json contains them")
 	for _, r := range s.Refills[:either(p.All, len(s.Refills), min(1, len(s.Refills)))] {
 		t := rowsOf(r.Heaviest, func(x *stats.RefillSource, r *refillSourceCells) style {
-			r.What, r.Line = sourceText(x), number(either(x.Line > 0, fmt.Sprint(x.Line), ""))
+			r.What = sourceText(x)
+			r.Line = number(either(x.Line > 0, fmt.Sprint(x.Line), ""))
 			return none
 		})
 		p.top(phrase("the largest parts before the compaction at %v", either(r.To > s.Requests, "the end", "request "+thousands(r.To))), t, MostStats, "source", "json contains them")

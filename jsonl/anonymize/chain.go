@@ -29,7 +29,8 @@ func (a *Anonymizer) follow(raw []byte, e *jsonl.Entry) {
 	case requests.TypeShape:
 		a.hashed(raw, "shapeHash", func(line []byte) (requests.Digest, bool) { return requests.SumOf(requests.Member(line, "shape")) })
 	case requests.TypeRequest:
-		was, is := requests.Member(raw, "cacheControl"), requests.Member(a.dst, "cacheControl")
+		was := requests.Member(raw, "cacheControl")
+		is := requests.Member(a.dst, "cacheControl")
 		if len(was) == len(is) && placesOnly(was) {
 			copy(is, was)
 		}

@@ -139,7 +139,9 @@ func (c *codebook) run(dst []byte, r string) []byte {
 	if c.voc.kept[lowered(r)] {
 		return append(dst, r...)
 	}
-	letters, digits, hex := 0, 0, len(r) > 3
+	letters := 0
+	digits := 0
+	hex := len(r) > 3
 	for _, b := range []byte(r) {
 		hex = hex && (isDigit(b) || isLetter(b) && b|0x20 <= 'f')
 		if isDigit(b) {
@@ -228,7 +230,8 @@ func (c *codebook) lookup(w string, fill func(d *draw, out []byte)) string {
 		if c.taken[s] {
 			s = c.next(w, out)
 		}
-		c.assigned[w], c.taken[s] = s, true
+		c.assigned[w] = s
+		c.taken[s] = true
 	}
 	return s
 }

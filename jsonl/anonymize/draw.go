@@ -26,7 +26,8 @@ func (d *draw) n(below int) int {
 		copy(in[:], d.seed[:])
 		binary.LittleEndian.PutUint64(in[32:], d.round)
 		d.block = sha256.Sum256(in[:])
-		d.at, d.round = 0, d.round+1
+		d.at = 0
+		d.round += 1
 	}
 	v := binary.LittleEndian.Uint32(d.block[d.at:])
 	d.at += 4

@@ -127,7 +127,8 @@ func (w *writer) call(id string, input []byte) {
 		}
 	}
 	if id != "" && len(e.order) < maxCalls {
-		e.calls[id], e.order = c, append(e.order, c)
+		e.calls[id] = c
+		e.order = append(e.order, c)
 	}
 }
 
@@ -150,10 +151,12 @@ func (w *writer) result(id string, within []byte, text, standIn string) {
 	}
 	hold := func(text, standIn string) {
 		if len(text) > maxSeen {
-			text, standIn = text[:maxSeen], standIn[:maxSeen]
+			text = text[:maxSeen]
+			standIn = standIn[:maxSeen]
 		}
 		e.size += len(text) - len(f.text)
-		f.text, f.standIn = text, standIn
+		f.text = text
+		f.standIn = standIn
 	}
 	switch {
 	case c.content != "":

@@ -42,7 +42,8 @@ type piece struct {
 
 // text appends the substitute of a text.
 func (f *filler) text(dst []byte, s string) []byte {
-	from, before := len(dst), ""
+	from := len(dst)
+	before := ""
 	for line := range strings.Lines(s) {
 		at := len(dst)
 		text, ended := strings.CutSuffix(line, "\n")
@@ -82,7 +83,8 @@ func (f *filler) line(dst []byte, line string) []byte {
 			line = line[at[1]:]
 		}
 	}
-	f.owed, f.start = balance{}, len(dst)
+	f.owed = balance{}
+	f.start = len(dst)
 	return f.part(dst, newDraw(&f.seed, 't', line), line)
 }
 
@@ -125,13 +127,17 @@ func (f *filler) part(dst []byte, d *draw, line string) []byte {
 			continue
 		}
 		if t := f.fixedText(line, i); t != "" {
-			owed, start := f.owed, f.start
-			f.inFixed, f.owed, f.start = true, balance{}, len(dst)
+			owed := f.owed
+			start := f.start
+			f.inFixed = true
+			f.owed = balance{}
+			f.start = len(dst)
 			dst = f.part(dst, newDraw(&f.seed, 'f', t), t)
 			for k := range owed {
 				f.owed[k] += owed[k]
 			}
-			f.inFixed, f.start = false, start
+			f.inFixed = false
+			f.start = start
 			i += len(t)
 			continue
 		}
@@ -216,7 +222,8 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 				n++
 			}
 		}
-		p.text, p.length = s[i:i+n], n
+		p.text = s[i : i+n]
+		p.length = n
 		pieces = append(pieces, p)
 		i += n
 	}
@@ -233,7 +240,8 @@ func (f *filler) refill(dst []byte, d *draw, s string, from, to int) []byte {
 	}
 	move(d, pieces, slots)
 	// A chunk between spaces is as many tokens at any place. The first and one next to other signs stay.
-	first, last := min(1, len(chunks)-1), len(chunks)
+	first := min(1, len(chunks)-1)
+	last := len(chunks)
 	if after != "" || !isLetter(s[to-1]) {
 		last--
 	}
@@ -389,14 +397,17 @@ func move(d *draw, pieces []piece, slots []int) {
 		return
 	}
 	for i := range n {
-		a, b := &pieces[slots[i]], &pieces[slots[d.n(n)]]
+		a := &pieces[slots[i]]
+		b := &pieces[slots[d.n(n)]]
 		if a == b || a.tokens != b.tokens {
 			continue
 		}
-		least, most := max(1, int(a.tokens[0])), 9*max(1, int(a.tokens[0]))
+		least := max(1, int(a.tokens[0]))
+		most := 9 * max(1, int(a.tokens[0]))
 		by := d.n(7) - 3
 		if x, y := a.length+by, b.length-by; min(x, y) >= least && max(x, y) <= min(most, maxWord) {
-			a.length, b.length = x, y
+			a.length = x
+			b.length = y
 		}
 	}
 }

@@ -23,7 +23,8 @@ func pictureHead(data []byte) string {
 	case bytes.HasPrefix(head, []byte("RIFF")):
 		n = 30
 	case bytes.HasPrefix(head, []byte("\xff\xd8")):
-		head, n = jpegFrame(head), 12
+		head = jpegFrame(head)
+		n = 12
 	}
 	if n == 0 || len(head) < n || len(data) < 2*n {
 		return ""

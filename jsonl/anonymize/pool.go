@@ -147,7 +147,8 @@ func (p *pools) of(k kind) []string {
 			off += max(int(n)-int(k.tokens[i]), int(k.tokens[i])-int(n))
 		}
 		if off < least {
-			least, list = off, list[:0]
+			least = off
+			list = list[:0]
 		}
 		if off == least {
 			list = append(list, s)

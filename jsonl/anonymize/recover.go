@@ -57,10 +57,13 @@ func (r *recovery) line(text, standIn string) {
 // result is how many words were tried, and how many of them are found.
 func (r *recovery) result() (tried, found int) {
 	for _, p := range r.asked {
-		best, times, sum := "", 0, 0
+		best := ""
+		times := 0
+		sum := 0
 		for w, n := range r.told[p.standIn] {
 			if sum += n; n > times || n == times && w < best {
-				best, times = w, n
+				best = w
+				times = n
 			}
 		}
 		if best == p.word && times > 1 && 10*times >= 6*sum {

@@ -47,7 +47,8 @@ type frame struct {
 
 // value rewrites a line, or a document.
 func (w *writer) value(b []byte) {
-	w.dst, w.stack = nil, nil
+	w.dst = nil
+	w.stack = nil
 	// Of a document that begins with something else, readers take what follows.
 	if first := bytes.TrimLeft(b, " \t\r\n\ufeff"); !w.voc.document && len(first) > 0 && strings.IndexByte(`{["`, first[0]) < 0 {
 		w.plain(b, place{})
@@ -211,13 +212,15 @@ func (w *writer) key(body []byte, top *frame) {
 	models := w.voc.byModel[top.of]
 	if models || w.voc.keys[string(body)] {
 		name := string(scan.AppendUnquoted(nil, body, -1))
-		top.key, top.member = name, true
+		top.key = name
+		top.member = true
 		if !models || w.voc.wordsOnly(name, versionDigits) {
 			w.dst = append(w.dst, body...)
 			return
 		}
 	}
-	top.key, top.member = "", true
+	top.key = ""
+	top.member = true
 	w.recode(body, place{}, func(dst []byte, s string) []byte { return w.names.name(dst, s) })
 }
 
@@ -290,11 +293,14 @@ func (w *writer) inner(body []byte) bool {
 		return true
 	}
 	w.recode(body, place{}, func(dst []byte, _ string) []byte {
-		outer, in := w.dst, w.in
-		w.dst, w.in = nil, text
+		outer := w.dst
+		in := w.in
+		w.dst = nil
+		w.in = text
 		w.json(text, &frame{place: place{free: true}, draw: newDraw(&w.texts.seed, 'i', string(text))})
 		dst = append(dst, w.dst...)
-		w.dst, w.in = outer, in
+		w.dst = outer
+		w.in = in
 		return dst
 	})
 	return true
@@ -360,7 +366,8 @@ func (w *writer) recode(body []byte, at place, by func(dst []byte, s string) []b
 		i += n
 		f := form{}
 		if len(forms) > 0 && forms[0].at == k {
-			f, forms = forms[0], forms[1:]
+			f = forms[0]
+			forms = forms[1:]
 		}
 		switch {
 		case f.raw != "":

@@ -49,7 +49,8 @@ func newVocabulary(form *foreign.Form) *vocabulary {
 	if form != nil {
 		text = form.Words
 	}
-	own, shared := sections(text), sections(sharedText)
+	own := sections(text)
+	shared := sections(sharedText)
 	both := func(name string) map[string]bool {
 		all := jsonl.Set(own[name])
 		for w := range jsonl.Set(shared[name]) {
@@ -165,7 +166,8 @@ const (
 
 // wordsOnly reports whether each word of a value belongs to the format, with a limited number of digits.
 func (v *vocabulary) wordsOnly(s string, most int) bool {
-	ok, digits := true, 0
+	ok := true
+	digits := 0
 	letterRuns(s, func(run string) {
 		if v.words[strings.ToLower(run)] {
 			return

@@ -34,7 +34,8 @@ func Members(text []byte, each func(name string, value []byte, line int)) (in st
 		for list.Next() {
 			list.At, list.Code = value(in+"[]", list.At, m.Depth()+1)
 		}
-		m.At, m.Code = list.At, list.Code
+		m.At = list.At
+		m.Code = list.Code
 	}
 	if m.Code != scan.OK {
 		fault = m.Code.String()

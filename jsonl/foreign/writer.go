@@ -43,7 +43,8 @@ func NewWriter() *Writer { return &Writer{last: map[string]string{}} }
 
 // Run converts a session to lines on out. It may be called once.
 func (w *Writer) Run(f *Form, in io.Reader, out io.Writer) error {
-	w.to, w.product = out, f.Name
+	w.to = out
+	w.product = f.Name
 	return f.Convert(in, w)
 }
 
@@ -113,7 +114,8 @@ func (w *Writer) Put(u Unit, l Line) string {
 	if l.Version == "" {
 		l.Version = s.Version
 	}
-	l.SessionID, l.CWD = s.ID, s.CWD
+	l.SessionID = s.ID
+	l.CWD = s.CWD
 	if m := l.Message; m != nil && m.Role == "" {
 		m.Role = l.Type
 	}
@@ -233,7 +235,8 @@ func (w *Writer) Account() (read, used int, aside map[string]int) {
 	for _, l := range w.losses {
 		w.lose(l.line, l.reason)
 	}
-	w.losses, aside = nil, map[string]int{}
+	w.losses = nil
+	aside = map[string]int{}
 	for i := range w.units {
 		if r := w.units[i].aside; r != "" {
 			aside[r]++

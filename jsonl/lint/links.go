@@ -97,7 +97,8 @@ func (l *linter) cycles() {
 	var path []int
 	for i := range l.nodes {
 		path = path[:0]
-		at, ok := i, true
+		at := i
+		ok := true
 		for ok && state[at] == untouched {
 			state[at] = walking
 			path = append(path, at)

@@ -95,7 +95,9 @@ func newLinter(opt *session.LoadOptions) *linter {
 	for _, r := range Rules() {
 		l.rules[r.Code] = true
 	}
-	opt.Item, opt.Aside, opt.Warned = l.item, l.aside, l.warned
+	opt.Item = l.item
+	opt.Aside = l.aside
+	opt.Warned = l.warned
 	return l
 }
 
@@ -160,7 +162,8 @@ func (l *linter) item(rec *jsonl.Item) (_ error) {
 		l.foreign = true
 	}
 	if e.Type == "last-prompt" && e.LeafUUID != "" {
-		l.leaf, l.leafLine = e.LeafUUID, e.Line
+		l.leaf = e.LeafUUID
+		l.leafLine = e.Line
 	}
 	talk := e.Type == "user" || e.Type == "assistant"
 	if e.UUID == "" && !talk {
@@ -270,7 +273,8 @@ func (l *linter) block(e *jsonl.Entry, b *jsonl.ContentBlock) {
 		l.add("no-call-id", e.Line, "a %s without an id", b.Type)
 		return
 	}
-	t, node := l.tool[b.ID], len(l.nodes)-1
+	t := l.tool[b.ID]
+	node := len(l.nodes) - 1
 	if t == nil {
 		t = &tool{id: b.ID}
 		l.tools = append(l.tools, t)

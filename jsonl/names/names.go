@@ -62,7 +62,8 @@ var nameByte = func() (t [256]bool) {
 
 // distinctive reports whether w can be a name and not a word, by the rule of Each.
 func distinctive(w string) bool {
-	letter, mark := false, false
+	letter := false
+	mark := false
 	for i := 0; i < len(w); i++ {
 		c := w[i]
 		switch {

@@ -174,7 +174,8 @@ func (b *SentBody) mark(at *cachePlace) (ok bool) {
 			return ok
 		}
 		if bl.JSON[0] == '{' {
-			bl.Mark, ok = at.Value, true
+			bl.Mark = at.Value
+			ok = true
 		}
 	}
 	return ok

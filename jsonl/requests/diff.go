@@ -114,12 +114,14 @@ func same(a, b []byte) bool {
 }
 
 func setting(before, after *SentBody, name string) *BodyChange {
-	was, is := before.Param(name), after.Param(name)
+	was := before.Param(name)
+	is := after.Param(name)
 	if same(was, is) {
 		return nil
 	}
 	c := &BodyChange{Part: PartSetting, Name: name, Bytes: len(is)}
-	c.Was, c.Is = string(was), string(is)
+	c.Was = string(was)
+	c.Is = string(is)
 	if was != nil && is != nil {
 		c.Was, c.Is = apart(c.Was, c.Is)
 	}
@@ -163,7 +165,8 @@ func diffTools(before, after *SentBody) *BodyChange {
 	if bytes.Equal(before.Tools, after.Tools) {
 		return nil
 	}
-	was, is := definitions(before.Tools), definitions(after.Tools)
+	was := definitions(before.Tools)
+	is := definitions(after.Tools)
 	for i := range max(len(was), len(is)) {
 		switch {
 		case i >= len(was) || i >= len(is) || was[i].name != is[i].name:
@@ -219,7 +222,8 @@ func diffOrder(before, after *SentBody, was, is []definition) *BodyChange {
 }
 
 func (c *BodyChange) addTool(d definition, was, is int) {
-	c.Tools, c.Bytes = append(c.Tools, ToolPlace{d.name, was, is}), c.Bytes+len(d.json)
+	c.Tools = append(c.Tools, ToolPlace{d.name, was, is})
+	c.Bytes += len(d.json)
 	if len(c.Tools) > 1 {
 		return
 	}
@@ -261,7 +265,8 @@ func longestRise(list []int) []bool {
 // members are the members of a tool that differ.
 func members(was, is []byte) (list []MemberChange) {
 	both := func(key string, _ []byte) {
-		a, b := Member(was, key), Member(is, key)
+		a := Member(was, key)
+		b := Member(is, key)
 		if !same(a, b) && !slices.ContainsFunc(list, func(m MemberChange) bool { return m.Name == key }) {
 			list = append(list, MemberChange{key, len(a), len(b)})
 		}
@@ -272,7 +277,8 @@ func members(was, is []byte) (list []MemberChange) {
 }
 
 func diffSystem(before, after *SentBody) *BodyChange {
-	was, is := texts(before.System), texts(after.System)
+	was := texts(before.System)
+	is := texts(after.System)
 	for i := range max(len(was), len(is)) {
 		var a, b []byte
 		if i < len(was) {
@@ -298,7 +304,8 @@ func diffMessages(before, after *SentBody) *BodyChange {
 	for m := range before.Messages {
 		was := &before.Messages[m]
 		for k := range was.Blocks {
-			a, sent := was.Blocks[k].JSON, m < len(after.Messages) && k < len(after.Messages[m].Blocks)
+			a := was.Blocks[k].JSON
+			sent := m < len(after.Messages) && k < len(after.Messages[m].Blocks)
 			if sent && was.Role == after.Messages[m].Role && same(a, after.Messages[m].Blocks[k].JSON) {
 				continue
 			}
@@ -360,7 +367,8 @@ func apart(a, b string) (string, string) {
 	if from < beginning/2 {
 		return start(a), start(b)
 	}
-	a, b = a[from:], b[from:]
+	a = a[from:]
+	b = b[from:]
 	if len(a) < len(b) {
 		b, a = more(b, a)
 	} else {
@@ -384,13 +392,15 @@ func alike(a, b string) (n int) {
 // differing is what a text is between its beginning and its end that it was as well; where that is nothing what it was there.
 func differing(was, is string) string {
 	from := alike(was, is)
-	was, is = was[from:], is[from:]
+	was = was[from:]
+	is = is[from:]
 	for was != "" && is != "" {
 		r, n := utf8.DecodeLastRuneInString(was)
 		if s, _ := utf8.DecodeLastRuneInString(is); r != s {
 			break
 		}
-		was, is = was[:len(was)-n], is[:len(is)-n]
+		was = was[:len(was)-n]
+		is = is[:len(is)-n]
 	}
 	return cmp.Or(is, was)
 }

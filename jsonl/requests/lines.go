@@ -156,7 +156,8 @@ func (r *reader) addLine(e *jsonl.Entry) {
 		return
 	}
 	if last, had := r.last[e.SessionID]; had && !begins {
-		p.first, p.before = r.parts[last].first, last
+		p.first = r.parts[last].first
+		p.before = last
 	}
 	r.last[e.SessionID] = len(r.parts)
 	r.parts = append(r.parts, p)
@@ -173,5 +174,6 @@ func (r *reader) noteAnswer(e *jsonl.Entry) {
 	}
 	ref, _ := jsonl.Unquote(Member(e.Raw, "requestRef"))
 	r.answered[id] = ref
-	r.order, r.after = append(r.order, id), append(r.after, len(r.Requests)-1)
+	r.order = append(r.order, id)
+	r.after = append(r.after, len(r.Requests)-1)
 }

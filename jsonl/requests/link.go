@@ -62,11 +62,15 @@ func (r *reader) linkOne(i int, circle bool) {
 	case q.keep == 0:
 		q.base = -1
 	case circle:
-		q.base, q.lacks, fault = -1, 0, "it is its own base"
+		q.base = -1
+		q.lacks = 0
+		fault = "it is its own base"
 	case q.base < 0 && r.bases[i] == "":
-		q.lacks, fault = 0, fmt.Sprintf("it keeps %d messages of no request", q.keep)
+		q.lacks = 0
+		fault = fmt.Sprintf("it keeps %d messages of no request", q.keep)
 	case q.base < 0:
-		q.lacks, fault = 0, fmt.Sprintf("its base %.40q is not in the file", r.bases[i])
+		q.lacks = 0
+		fault = fmt.Sprintf("its base %.40q is not in the file", r.bases[i])
 	default:
 		fault = r.inherit(q)
 	}
@@ -103,7 +107,8 @@ func (r *reader) inherit(q *LogRequest) string {
 	}
 	fault := ""
 	if q.keep > base.lacks {
-		q.lacks, q.broken = base.lacks, q.base
+		q.lacks = base.lacks
+		q.broken = q.base
 		if base.broken >= 0 {
 			q.broken = base.broken
 		}

@@ -219,7 +219,8 @@ func (r *reader) addRequest(e *jsonl.Entry) {
 		q.tail = append(q.tail, r.messageOf(h))
 	}
 	r.request[line.ID] = len(r.Requests)
-	r.Requests, r.bases = append(r.Requests, q), append(r.bases, line.Base)
+	r.Requests = append(r.Requests, q)
+	r.bases = append(r.bases, line.Base)
 }
 
 // cachePlaces are the breakpoints of a request, and its digest.
@@ -285,7 +286,8 @@ func (r *reader) addMessage(e *jsonl.Entry) {
 		return
 	}
 	if m := &r.messages[r.messageOf(named)]; m.line == 0 || m.parts > 0 { // after a compaction the client may write one again
-		m.line, m.parts = e.Line, 0
+		m.line = e.Line
+		m.parts = 0
 		m.whole, _ = e.SpanOf(value)
 	}
 }

@@ -19,7 +19,8 @@ type Lengths struct {
 func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 	sum, plain := Lengths{JSON: 2, JSONBytes: 2, Coded: l.Coded}, 0 // plain are the characters of one byte in all forms
 	for i++; i < len(b); {
-		r, n := rune(b[i]), 1
+		r := rune(b[i])
+		n := 1
 		switch {
 		case r == '"':
 			l.UTF16 += plain + sum.UTF16
@@ -50,14 +51,17 @@ func MeasureString(b []byte, i int, l *Lengths) (int, Fault) {
 
 // add adds the lengths of one character.
 func (l *Lengths) add(r rune) {
-	units, size, escape := 1, utf8.RuneLen(r), 0
+	units := 1
+	size := utf8.RuneLen(r)
+	escape := 0
 	switch {
 	case r == '"' || r == '\\' || r == '\b' || r == '\f' || r == '\n' || r == '\r' || r == '\t':
 		escape = 1
 	case r < 0x20:
 		escape = 5
 	case isSurrogate(r): // three bytes as U+FFFD, six as an escape
-		size, escape = 3, 5
+		size = 3
+		escape = 5
 		l.JSONBytes -= 2
 	case r >= 0x10000:
 		units = 2

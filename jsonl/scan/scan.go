@@ -168,7 +168,8 @@ func container(b []byte, i, depth int) (int, Fault) {
 	if depth >= MaxDepth {
 		return i, Deep
 	}
-	object, end := b[i] == '{', b[i]+2
+	object := b[i] == '{'
+	end := b[i] + 2
 	depth++
 	i = gap(b, i+1)
 	if i < len(b) && b[i] == end {

@@ -96,7 +96,8 @@ func Unquote(b []byte) ([]byte, bool) {
 	if last < 1 || b[0] != '"' || b[last] != '"' {
 		return nil, false
 	}
-	text, ok := b[1:last], false
+	text := b[1:last]
+	ok := false
 	if bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
 		end, _, fault := String(b, 0)
 		ok = fault == OK && end == len(b)

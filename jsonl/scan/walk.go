@@ -38,7 +38,8 @@ func (m *Members) Next() bool {
 	if !m.advance('}') {
 		return false
 	}
-	b, i := m.b, m.At
+	b := m.b
+	i := m.At
 	if b[i] != '"' {
 		return m.stop(i, Key)
 	}
@@ -47,7 +48,8 @@ func (m *Members) Next() bool {
 	if code != OK {
 		return m.stop(end, code)
 	}
-	m.keyEnd, m.plain = end-1, plain
+	m.keyEnd = end - 1
+	m.plain = plain
 	if i, code = colon(b, end); code != OK {
 		return m.stop(i, code)
 	}
@@ -71,7 +73,8 @@ type Elements struct {
 func Array(b []byte, i, depth int) Elements {
 	m := Elements{b: b, At: i + 1}
 	if depth >= MaxDepth {
-		m.At, m.Code = i, Deep
+		m.At = i
+		m.Code = Deep
 	}
 	return m
 }
@@ -100,11 +103,13 @@ func (m *Elements) advance(end byte) bool {
 			return m.stop(len(b), End)
 		}
 	}
-	m.begun, m.At = true, i
+	m.begun = true
+	m.At = i
 	return true
 }
 
 func (m *Elements) stop(i int, code Fault) bool {
-	m.At, m.Code = i, code
+	m.At = i
+	m.Code = code
 	return false
 }

@@ -100,7 +100,8 @@ func (c *chain) emit() {
 	beside := c.besidePath()
 	c.earlier()
 	for _, i := range c.path {
-		n, from := c.node(i), len(c.Messages)
+		n := c.node(i)
+		from := len(c.Messages)
 		for len(beside) > 0 && beside[0] < i {
 			c.edited(beside[0])
 			beside = beside[1:]
@@ -153,7 +154,8 @@ func (c *chain) push(m Message, n *node) {
 	}
 	n.mark(lineVersioned)
 	if !m.RecordOnly {
-		m.Unsent, c.unsent = c.unsent, 0
+		m.Unsent = c.unsent
+		c.unsent = 0
 	}
 	c.Messages = append(c.Messages, m)
 }
@@ -208,7 +210,9 @@ func (c *chain) assistant(first int) {
 		n.at, n.blocks = len(c.Messages)+1, nil // the message has them; kept, 1 GB takes too much (bar in docs/performance.md)
 		if from == nil {
 			from = n
-			m.Line, m.UUID, m.Time = n.line, n.uuid, n.time
+			m.Line = n.line
+			m.UUID = n.uuid
+			m.Time = n.time
 			m.ID, m.Model, m.Window = n.response.id, n.response.model, c.windowAt(i)
 			m.Blocks = blocks
 			m.markIf(n.is(lineNoRequest), NoRequest)
@@ -268,7 +272,8 @@ func (c *chain) user(i int) {
 	if c.goesWithPrompt(n) {
 		n.at = len(c.Messages)
 		m := &c.Messages[len(c.Messages)-1]
-		m.UUIDs, m.Blocks = append(m.UUIDs, n.uuid), append(m.Blocks, blocks...)
+		m.UUIDs = append(m.UUIDs, n.uuid)
+		m.Blocks = append(m.Blocks, blocks...)
 		m.LastLine = max(m.LastLine, n.line)
 		return
 	}
@@ -344,7 +349,8 @@ func (c *chain) finish() {
 		}
 	}
 	rec := &c.recorded
-	conv.Product, conv.Provider = cmp.Or(rec.Product, Product), rec.Provider
+	conv.Product = cmp.Or(rec.Product, Product)
+	conv.Provider = rec.Provider
 	conv.Repository = rec.Repository
 	if conv.Agent == "" {
 		conv.Overhead = max(rec.Overhead, 0)
@@ -352,7 +358,8 @@ func (c *chain) finish() {
 	conv.alike = alike(conv.Product)
 	if len(conv.Requests) > 0 {
 		m := conv.Response(0)
-		conv.Model, conv.Version = m.Model, m.Version
+		conv.Model = m.Model
+		conv.Version = m.Version
 	} else if len(conv.Versions) > 0 {
 		conv.Version = conv.Versions[0]
 	}

@@ -171,7 +171,8 @@ func (c *chain) snapshot(m *mark, before int, collapsed map[string]int) {
 // replacements records the decisions of one line. In Claude Code the first on a result is final.
 func (c *chain) replacements(m *mark, before int, replaced map[string]int) (used bool) {
 	for _, l := range m.replaced {
-		id, text := cmp.Or(l.ToolUseID, l.ToolUse), cmp.Or(l.Replacement, l.Content)
+		id := cmp.Or(l.ToolUseID, l.ToolUse)
+		text := cmp.Or(l.Replacement, l.Content)
 		at, block, ok := c.resultOf(id)
 		switch {
 		case id == "" || !ok:

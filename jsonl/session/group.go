@@ -116,7 +116,8 @@ func (c *chain) unite() {
 			}
 			for _, bl := range blocksOf(c.node(k).blocks, jsonl.KindToolUse) {
 				if call := c.tool(bl); !call.made || c.onPath(k) && !c.onPath(call.line) {
-					call.made, call.line = true, k
+					call.made = true
+					call.line = k
 				}
 			}
 		}

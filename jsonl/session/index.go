@@ -119,7 +119,8 @@ func (d *discovery) check(found []FileInfo, at map[string]int, ix *index, dir st
 // compare determines whether the file has changed since its entry was written: by the times in it, or if it has none
 // by that of the file system.
 func (i *FileInfo) compare(e *indexEntry) {
-	i.Standing, i.Why = Listed, ""
+	i.Standing = Listed
+	i.Why = ""
 	switch {
 	case !i.Last.IsZero() && !e.Modified.IsZero():
 		if i.Last.Sub(e.Modified.Time) > staleAfter {
@@ -142,7 +143,8 @@ func (i *FileInfo) fill(e *indexEntry) {
 	if e.FirstPrompt != "No prompt" {
 		i.Prompt = cmp.Or(i.Prompt, shorten(e.FirstPrompt, promptLength))
 	}
-	i.Project, i.Branch = cmp.Or(i.Project, e.ProjectPath), cmp.Or(i.Branch, e.GitBranch)
+	i.Project = cmp.Or(i.Project, e.ProjectPath)
+	i.Branch = cmp.Or(i.Branch, e.GitBranch)
 	i.Sidechain = i.Sidechain || e.IsSidechain
 	if i.Created.IsZero() {
 		i.Created = e.Created.Time
@@ -161,6 +163,8 @@ func (a *Subagent) readMeta(root *os.Root, name string) {
 		ToolUseID   string `json:"toolUseId"`
 	}
 	if json.Unmarshal(data, &m) == nil {
-		a.Type, a.Description, a.ToolUse = m.AgentType, m.Description, m.ToolUseID
+		a.Type = m.AgentType
+		a.Description = m.Description
+		a.ToolUse = m.ToolUseID
 	}
 }

@@ -67,8 +67,16 @@ func (i *FileInfo) read(root *os.Root, name string, known *memo.Folder[peeked]) 
 	if g.Refused != "" {
 		return noSession(g.Refused)
 	}
-	i.Created, i.Last, i.Project, i.Branch, i.Version = g.Created, g.Last, g.Project, g.Branch, g.Version
-	i.Title, i.Prompt, i.session, i.Product, i.Parent = g.Title, g.Prompt, g.Session, g.Product, g.Parent
+	i.Created = g.Created
+	i.Last = g.Last
+	i.Project = g.Project
+	i.Branch = g.Branch
+	i.Version = g.Version
+	i.Title = g.Title
+	i.Prompt = g.Prompt
+	i.session = g.Session
+	i.Product = g.Product
+	i.Parent = g.Parent
 	return nil
 }
 
@@ -164,7 +172,8 @@ func (g *peeked) named(data []byte, name string, start bool) {
 func (g *peeked) refuse(data []byte, rest io.Reader, err error) {
 	if err == nil {
 		more, e := io.ReadAll(io.LimitReader(rest, int64(manyBytes-len(data))))
-		data, err = append(data, more...), e
+		data = append(data, more...)
+		err = e
 		if len(data) < manyBytes {
 			err = io.EOF
 		}
@@ -187,16 +196,23 @@ func (g *peeked) lines(data []byte, name string, enough func() bool) []byte {
 		if e.Type == foreign.TypeSession {
 			var s foreign.Session
 			_ = json.Unmarshal(e.Raw, &s) // what does not read is left out
-			g.Product, g.Version, g.Session, g.Project, g.Parent = s.Product, s.Version, s.ID, s.CWD, s.Parent
+			g.Product = s.Product
+			g.Version = s.Version
+			g.Session = s.ID
+			g.Project = s.CWD
+			g.Parent = s.Parent
 		}
 		if g.Created.IsZero() && !e.Time.IsZero() {
 			g.Created = e.Time
 		}
-		g.Version, g.Project, g.Session = cmp.Or(g.Version, e.Version), cmp.Or(g.Project, e.CWD), cmp.Or(g.Session, e.SessionID)
+		g.Version = cmp.Or(g.Version, e.Version)
+		g.Project = cmp.Or(g.Project, e.CWD)
+		g.Session = cmp.Or(g.Session, e.SessionID)
 		if g.Title == "" && e.Type == "summary" || e.Type == "custom-title" || e.Type == "ai-title" ||
 			g.Branch == "" && e.HasMessage && bytes.Contains(e.Raw, []byte(`"gitBranch"`)) {
 			g.titles.read(e)
-			g.Title, g.Branch = g.titles.title(), cmp.Or(g.Branch, g.titles.GitBranch)
+			g.Title = g.titles.title()
+			g.Branch = cmp.Or(g.Branch, g.titles.GitBranch)
 		}
 		if g.Prompt == "" && e.Type == "user" && e.HasMessage && classify(e) == ClassPrompt {
 			g.Prompt = shorten(e.Message.Head, promptLength)

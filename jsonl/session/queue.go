@@ -66,7 +66,8 @@ func (ld *loader) enqueue(e *jsonl.Entry, text string) {
 		Kind: jsonl.KindAttachment, Type: typeQueued, Text: queuedLength(text, q.after.version),
 		JSON: jsonl.Metrics{UTF16: len(e.Raw), Bytes: len(e.Raw)}, Span: span, Value: span,
 	}}
-	w, i := &ld.waiting, len(ld.queued)
+	w := &ld.waiting
+	i := len(ld.queued)
 	if w.named == nil {
 		w.named = map[string][]int{}
 	}

@@ -28,7 +28,8 @@ func (c *chain) boundary(i int) {
 
 // lostKept warns of what a boundary line says was kept and no line has.
 func (ld *loader) lostKept(n *node) {
-	first, lost := "", 0
+	first := ""
+	lost := 0
 	for _, uuid := range n.compact.kept() {
 		if _, ok := ld.lineOf(uuid); !ok && !ld.removed[uuid] {
 			first = cmp.Or(first, uuid)

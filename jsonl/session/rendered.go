@@ -25,7 +25,8 @@ var userKinds = map[string]bool{
 func readSent(e *jsonl.Entry, kind string) Sent {
 	s := Sent{System: e.RenderedRole == "system" || e.RenderedRole == "" && !userKinds[kind]}
 	if len(renderedTexts(e.Rendered)) > 0 {
-		s.Recorded, s.Beside = true, e.RenderedBeside
+		s.Recorded = true
+		s.Beside = e.RenderedBeside
 	} else {
 		s.Turns = turnsOf(e.Attachment)
 	}
@@ -77,7 +78,8 @@ func contradicts(rendered, attachment []byte) bool {
 	return !strings.Contains(strings.Join(renderedTexts(rendered), "\n"), first)
 }
 
-// Reminders are the texts as which an attachment is sent, one a message: as recorded, or by its kind.
+// Reminders returns the reminders in which the client sends an attachment, one for each message: as recorded, else
+// rebuilt from the type of the attachment.
 func (conv *Conversation) Reminders(message, block int) ([]string, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	raw, err := conv.Raw(message, block)

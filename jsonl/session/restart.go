@@ -58,14 +58,17 @@ func (p *process) queue(op *queueOperation, first, empty bool) {
 // chained notes a message, or another line of the chain. It reports whether it is the first of a new process.
 func (p *process) chained() (first bool) {
 	first = p.launched
-	p.over, p.queued, p.launched = false, false, false
+	p.over = false
+	p.queued = false
+	p.launched = false
 	return first
 }
 
 // message notes the calls of a response, and the results that answer them.
 func (p *process) message(n *node) {
 	if r := n.response; r != nil && (r.id != p.response || r.id == "") {
-		p.response, p.calls = r.id, nil
+		p.response = r.id
+		p.calls = nil
 	}
 	p.calls.Note(&Message{Blocks: n.blocks})
 }
@@ -116,7 +119,8 @@ func (c *chain) restart(i int) {
 	switch sign {
 	case SignTorn:
 	case SignResumed:
-		r.Left, r.Repeats = c.leftThinking(&r), n.name == foreign.SubtypeRepeat
+		r.Left = c.leftThinking(&r)
+		r.Repeats = n.name == foreign.SubtypeRepeat
 	default:
 		r.Left = c.left(&r)
 	}
@@ -129,7 +133,7 @@ func said(m *Message) bool {
 	return m.Class != ClassMeta && m.Class != ClassAttachment && !m.Synthetic
 }
 
-// RestartedBefore reports whether the client was restarted before main request n and after the one before it.
+// RestartedBefore reports whether the client was restarted between main request n and the one before it; n is from 1.
 func (conv *Conversation) RestartedBefore(n int) bool {
 	list := conv.Restarts
 	i := sort.Search(len(list), func(i int) bool { return list[i].Request >= n })
@@ -230,7 +234,9 @@ func (c *chain) leftOf(m int, recovers bool, answered map[string]bool, out []Blo
 			open[bl.Line] = !answered[bl.ID] && (was || !ok)
 		}
 	}
-	from, thinking, other := len(out), 0, 0
+	from := len(out)
+	thinking := 0
+	other := 0
 	for b := range msg.Blocks {
 		bl := &msg.Blocks[b]
 		switch {

@@ -74,7 +74,8 @@ func (c *chain) deadEnd(i int) []int {
 // answer is the line with the result of a tool call of a message: first choice is one on the path under the message,
 // then one on the path, then one under the message; of several the first on the path, else the newest.
 func (c *chain) answer(bl *Block, group int) int {
-	best, rank := -1, -1
+	best := -1
+	rank := -1
 	for _, r := range c.tool(bl).results {
 		if c.node(r).is(lineEmitted) {
 			continue
@@ -94,7 +95,8 @@ func (c *chain) answer(bl *Block, group int) int {
 			continue // another branch's
 		}
 		if k > rank || k == rank && k < 2 {
-			best, rank = r, k
+			best = r
+			rank = k
 		}
 	}
 	return best

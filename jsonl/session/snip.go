@@ -158,7 +158,8 @@ func (c *chain) snips() {
 		s := &conv.Snips[k]
 		for ; next < len(conv.SnipCalls) && conv.SnipCalls[next].Message < s.Before; next++ {
 			if call := &conv.SnipCalls[next]; !call.Failed {
-				s.Call, s.Reason = next, call.Reason
+				s.Call = next
+				s.Reason = call.Reason
 			}
 		}
 		c.removedBy(s)
@@ -206,7 +207,8 @@ func (c *chain) snipCalls() {
 			in := c.loader.calls[c.callAt[bl.ID]]
 			call := SnipCall{ToolID: bl.ID, Line: bl.Line, IDs: in.IDs.list, Reason: in.Reason, Message: m, Answered: -1}
 			if at, k, ok := conv.resultOf(bl.ID); ok {
-				call.Answered, call.Failed = at, conv.Messages[at].Blocks[k].IsError
+				call.Answered = at
+				call.Failed = conv.Messages[at].Blocks[k].IsError
 			}
 			conv.SnipCalls = append(conv.SnipCalls, call)
 		}
@@ -216,7 +218,8 @@ func (c *chain) snipCalls() {
 // removedBy resolves the uuids of a recorded snip.
 func (c *chain) removedBy(s *RecordedSnip) {
 	var named []int
-	unknown, first := 0, ""
+	unknown := 0
+	first := ""
 	for _, u := range s.Removed {
 		if at, ok := c.messageOf(u); ok && at < s.Before {
 			named = append(named, at)

@@ -134,14 +134,16 @@ func (c *chain) descend(i int) int {
 	seen := map[int]bool{}
 	for !seen[i] {
 		seen[i] = true
-		next, attached := -1, true
+		next := -1
+		attached := true
 		for _, k := range c.node(i).under {
 			n := c.node(k)
 			if !c.in(k) || !n.kind.message() || n.is(lineAPIError) {
 				continue
 			}
 			if a := n.kind == nodeAttachment || n.name == typeCommand; next < 0 || attached && !a || attached == a && k > next {
-				next, attached = k, a
+				next = k
+				attached = a
 			}
 		}
 		if next >= 0 {
@@ -207,7 +209,8 @@ func (c *chain) tail(i int) int {
 
 // summarized is the last line of what the compaction of boundary i replaced after the tail that it keeps, or the tail.
 func (c *chain) summarized(i, tail int) int {
-	n, first := c.node(i), c.keptFirst(i)
+	n := c.node(i)
+	first := c.keptFirst(i)
 	if p, ok := c.lineOf(n.logicalUUID); ok && p < i && c.in(p) && c.hangsOn(p, tail) {
 		if p != tail && !first {
 			c.loader.warn(CodeMetadata, n.line, "the compaction keeps messages up to line %d, and line %d is the last one before it: what is between is taken as summarized",
@@ -238,7 +241,8 @@ func (ld *loader) hangsOn(i, on int) bool {
 			for open := []int{root}; len(open) > 0; {
 				k := open[len(open)-1]
 				if at := &ld.places[k]; at.own > 0 { // what hangs on it was walked
-					at.last, open = n, open[:len(open)-1]
+					at.last = n
+					open = open[:len(open)-1]
 					continue
 				}
 				n++
@@ -247,7 +251,8 @@ func (ld *loader) hangsOn(i, on int) bool {
 			}
 		}
 	}
-	a, b := ld.places[i], ld.places[on]
+	a := ld.places[i]
+	b := ld.places[on]
 	return b.own > 0 && b.own <= a.own && a.own <= b.last
 }
 

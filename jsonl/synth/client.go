@@ -117,10 +117,16 @@ func (c *client) rewind(to *client) {
 	if to.stats.Compactions != c.stats.Compactions || to.stats.Microcompacts != c.stats.Microcompacts {
 		return
 	}
-	c.leaf, c.items, c.sum, c.lastTotal, c.tail = to.leaf, c.items[:len(to.items)], to.sum, to.lastTotal, to.tail
+	c.leaf = to.leaf
+	c.items = c.items[:len(to.items)]
+	c.sum = to.sum
+	c.lastTotal = to.lastTotal
+	c.tail = to.tail
 	c.cached = min(c.cached, c.sum)
-	c.reads, c.heard = c.reads[:min(len(to.reads), len(c.reads))], c.heard[:min(len(to.heard), len(c.heard))]
-	c.stats.RawTokens, c.stats.Prompts = to.stats.RawTokens, to.stats.Prompts
+	c.reads = c.reads[:min(len(to.reads), len(c.reads))]
+	c.heard = c.heard[:min(len(to.heard), len(c.heard))]
+	c.stats.RawTokens = to.stats.RawTokens
+	c.stats.Prompts = to.stats.Prompts
 	c.stats.Abandoned = to.stats.Abandoned + c.stats.Requests - to.stats.Requests
 	c.stats.Rewinds++
 }

@@ -39,7 +39,8 @@ func (c *client) microcompact() {
 		return
 	}
 	var live, marked []int
-	total, saved := 0, 0
+	total := 0
+	saved := 0
 	for i := range c.items {
 		if c.items[i].id != "" {
 			live = append(live, i)
@@ -127,7 +128,11 @@ func (c *client) compact(trigger string, keep int) {
 	c.end()
 
 	raw := c.stats.RawTokens
-	c.items, c.sum, c.cached, c.lastTotal, c.tail = c.items[:0], 0, 0, 0, 0
+	c.items = c.items[:0]
+	c.sum = 0
+	c.cached = 0
+	c.lastTotal = 0
+	c.tail = 0
 	c.text(anchor, text)
 	for _, it := range kept {
 		c.add(it)
@@ -207,7 +212,8 @@ func (c *client) restore(files []fileView) {
 			c.add(item{weight: milli(numbered(f, c.release), toolRate) + resultFrame})
 			continue
 		}
-		short, rendered := strings.TrimPrefix(f.path, root+"/"), ""
+		short := strings.TrimPrefix(f.path, root+"/")
+		rendered := ""
 		var o *object
 		if f.content == "" {
 			o = c.attachment("compact_file_reference").put(`"filename":?`, f.path)

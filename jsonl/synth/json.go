@@ -34,7 +34,8 @@ func (o *object) put(text string, values ...any) *object {
 	}
 	for _, v := range values {
 		before, after, _ := strings.Cut(text, "?")
-		o.b, text = append(o.b, before...), after
+		o.b = append(o.b, before...)
+		text = after
 		switch v := v.(type) {
 		case string:
 			o.b = appendString(o.b, v)

@@ -73,7 +73,8 @@ func start() time.Time { return time.Date(2026, 1, 15, 9, 0, 0, 0, time.UTC) }
 
 // fill sets the defaults and checks the options.
 func (o *SessionOptions) fill() (release, error) {
-	o.Seed, o.Version = cmp.Or(o.Seed, 1), cmp.Or(o.Version, "2.1.19")
+	o.Seed = cmp.Or(o.Seed, 1)
+	o.Version = cmp.Or(o.Version, "2.1.19")
 	if o.Requests == 0 && o.Bytes > 0 {
 		o.Requests = 1 << 60
 	}

@@ -56,7 +56,8 @@ func (c *client) respond(blocks ...block) {
 	c.stats.Requests++
 	c.messages++
 	interleave := c.Siblings && m.calls > 1 && c.r.IntN(2) == 0
-	c.lastTotal, c.tail = 0, 0
+	c.lastTotal = 0
+	c.tail = 0
 	for i := range blocks {
 		b := &blocks[i]
 		c.assistantLine(m, i)
@@ -128,7 +129,8 @@ func (c *client) assistantLine(m *response, i int) {
 		c.said = b.text
 	}
 	o.put(`}]`)
-	out, stop := c.outputOn(m, i, last), ""
+	out := c.outputOn(m, i, last)
+	stop := ""
 	if c.stopReason() && (last && c.output() != outputFirst || c.output() == outputRight) {
 		stop = m.stop
 	}
@@ -168,9 +170,11 @@ func (c *client) outputOn(m *response, i int, last bool) int {
 }
 
 func (c *client) usageObject(o *object, u usage, out int) {
-	write5, write1 := u.write, 0
+	write5 := u.write
+	write1 := 0
 	if c.cacheTTL() == time.Hour {
-		write5, write1 = 0, u.write
+		write5 = 0
+		write1 = u.write
 	}
 	created := func(o *object) *object {
 		return o.put(`"cache_creation":{"ephemeral_5m_input_tokens":?,"ephemeral_1h_input_tokens":?}`, write5, write1)
@@ -230,10 +234,12 @@ func (c *client) result(call *toolCall, m *response) {
 	weight, n := resultWeight(res)
 	it := item{weight: weight, call: order, line: uuid}
 	if compactable[call.name] {
-		it.est, it.id = estimate(n), call.id
+		it.est = estimate(n)
+		it.id = call.id
 	}
 	if c.lose(m, estimate(n)) {
-		c.lost, c.leaf = uuid, uuid
+		c.lost = uuid
+		c.leaf = uuid
 	} else {
 		c.resultLine(uuid, source, call)
 	}
@@ -246,7 +252,8 @@ func (c *client) result(call *toolCall, m *response) {
 }
 
 func resultWeight(res *toolResult) (int64, int) {
-	w, n := int64(resultFrame), 0
+	w := int64(resultFrame)
+	n := 0
 	for _, p := range res.parts {
 		w += milli(p, toolRate)
 		n += units(p)
@@ -255,7 +262,8 @@ func resultWeight(res *toolResult) (int64, int) {
 }
 
 func (c *client) resultLine(uuid, source string, call *toolCall) {
-	res, parent := &call.result, c.leaf
+	res := &call.result
+	parent := c.leaf
 	if !c.Linear {
 		parent = source
 	}

@@ -131,7 +131,8 @@ func (s *developer) loop() {
 	if s.r.IntN(5) == 0 {
 		left *= 4
 	}
-	stop, queue := -1, -1
+	stop := -1
+	queue := -1
 	if left > 2 && s.chance(s.opt.Interrupts) {
 		stop = s.r.IntN(left - 1)
 	}

@@ -57,8 +57,11 @@ func (f *sourceFile) goFile(r *rand.Rand, pkg string, n int, cjk bool) {
 }
 
 func (f *sourceFile) function(r *rand.Rand, typ string, cjk bool) {
-	verb, noun := pick(r, verbs()), pick(r, nouns())
-	name, act, v := verb+noun+pick(r, twists), strings.ToLower(verb), strings.ToLower(noun)
+	verb := pick(r, verbs())
+	noun := pick(r, nouns())
+	name := verb + noun + pick(r, twists)
+	act := strings.ToLower(verb)
+	v := strings.ToLower(noun)
 	f.names = append(f.names, name)
 	f.write("doc", name, act, v)
 	if cjk && r.IntN(2) == 0 {

@@ -86,7 +86,8 @@ func (c *client) agentProgress(call *toolCall, id, question string, lines []byte
 	}
 	parent := c.leaf
 	for line := range bytes.Lines(lines) {
-		uuid, kind := c.uuid(), "assistant"
+		uuid := c.uuid()
+		kind := "assistant"
 		if bytes.Contains(line, []byte(`"type":"user"`)) {
 			kind = "user"
 		}

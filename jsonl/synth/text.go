@@ -71,7 +71,8 @@ func (w *writer) prompt() string {
 	if w.foreign() {
 		return fmt.Sprintf(pickLine(w.r, "cjkPrompts"), f.path, name)
 	}
-	noun, verb := pick(w.r, things()), pick(w.r, acts())
+	noun := pick(w.r, things())
+	verb := pick(w.r, acts())
 	return fmt.Sprintf(pickLine(w.r, "prompts"), f.path, name, noun, verb)
 }
 

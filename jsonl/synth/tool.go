@@ -43,7 +43,9 @@ func editInput(o *object, f *sourceFile, before, after string) {
 }
 
 func editCall(v release, e edit) *toolCall {
-	path, before, after := e.file.abs(), joinLines(e.before), joinLines(e.after)
+	path := e.file.abs()
+	before := joinLines(e.before)
+	after := joinLines(e.after)
 	content := "The file " + path + " has been updated successfully."
 	if v.number < v21(10) {
 		from := max(0, e.line-3)

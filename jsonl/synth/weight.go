@@ -74,7 +74,8 @@ func (s ids) signature(n int) string { return s.chars("Er", n-3, base64ish) + "=
 
 // uuid is a random UUID of version 4.
 func (s ids) uuid() string {
-	hi, lo := s.r.Uint64(), s.r.Uint64()
+	hi := s.r.Uint64()
+	lo := s.r.Uint64()
 	hi = hi&^0xf000 | 0x4000
 	lo = lo&^(3<<62) | 2<<62
 	return fmt.Sprintf("%08x-%04x-%04x-%04x-%012x", hi>>32, hi>>16&0xffff, hi&0xffff, lo>>48, lo&(1<<48-1))

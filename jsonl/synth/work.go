@@ -11,7 +11,8 @@ func (s *developer) read() *toolCall {
 		return failedCall("Read", func(o *object) { o.put(`"file_path":?`, f.abs()+".orig") },
 			"<tool_use_error>File does not exist.</tool_use_error>", "File does not exist.")
 	}
-	from, limit := 0, 2000
+	from := 0
+	limit := 2000
 	if len(f.lines) > 60 && s.r.IntN(3) == 0 {
 		from = s.r.IntN(len(f.lines) / 2)
 		limit = 40 + s.r.IntN(len(f.lines)/2)
@@ -50,7 +51,8 @@ func (s *developer) grep() *toolCall {
 	if s.r.IntN(3) == 0 {
 		name = pick(s.r, nouns())
 	}
-	filesOnly, context := s.r.IntN(3) == 0, s.r.IntN(4)*2
+	filesOnly := s.r.IntN(3) == 0
+	context := s.r.IntN(4) * 2
 	if filesOnly {
 		return grepFiles(name, s.p.grep(name, 400))
 	}

@@ -59,7 +59,8 @@ func Compile(text string, numbers map[string]float64) (*Condition, error) {
 	for _, v := range r.variables {
 		c.edits = c.edits || v.Edits && r.uses[v.Name]
 	}
-	c.value, c.decided = r.whole.truth, r.whole.known
+	c.value = r.whole.truth
+	c.decided = r.whole.known
 	return c, nil
 }
 
@@ -95,7 +96,8 @@ func worded(text string, err error) error {
 	hint := ""
 	switch {
 	case strings.Contains(at.Message, "exceeds maximum allowed nodes"):
-		msg, hint = fmt.Sprintf("the condition has more than %d parts", maxNodes), "make it shorter"
+		msg = fmt.Sprintf("the condition has more than %d parts", maxNodes)
+		hint = "make it shorter"
 	case strings.Contains(at.Message, "mismatched types"), strings.Contains(at.Message, "invalid operation"):
 		hint = "compare numbers with numbers, and join conditions by and, or, not"
 	case strings.Contains(at.Message, `Operator("=")`):
@@ -193,7 +195,8 @@ func (r *reader) Visit(node *ast.Node) {
 	default:
 		r.refuse(n, "this has no place in a condition", "use variables, numbers, + - * /, comparisons, and, or, not")
 	}
-	r.found[*node], r.whole = is, is
+	r.found[*node] = is
+	r.whole = is
 }
 
 func (r *reader) number(node *ast.Node, x float64) {
@@ -231,14 +234,17 @@ func (r *reader) refuse(n ast.Node, msg, hint string) {
 	if r.err != nil && r.at < at {
 		return
 	}
-	line, column := 1, 1
+	line := 1
+	column := 1
 	for i, c := range []rune(r.text) {
 		if i == at {
 			break
 		}
 		if column++; c == '\n' {
-			line, column = line+1, 1
+			line += 1
+			column = 1
 		}
 	}
-	r.err, r.at = refuse(line, column, msg, hint), at
+	r.err = refuse(line, column, msg, hint)
+	r.at = at
 }

@@ -57,13 +57,15 @@ func binary(op string, a, b known) known {
 	case ">=":
 		return below(a, b, a.low >= b.high, a.high < b.low)
 	case "==", "!=":
-		apart, same := a.high < b.low || a.low > b.high, a.low == a.high && b.low == b.high && a.low == b.low
+		apart := a.high < b.low || a.low > b.high
+		same := a.low == a.high && b.low == b.high && a.low == b.low
 		return known{known: apart || same, truth: same == (op == "==")}
 	}
 	if a.low != a.high || b.low != b.high {
 		return known{number: op == "+" || op == "-", low: math.Inf(-1), high: math.Inf(1)}
 	}
-	x, y := a.low, b.low
+	x := a.low
+	y := b.low
 	switch op {
 	case "+":
 		x += y

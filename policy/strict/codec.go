@@ -104,7 +104,8 @@ func decodeList(r *Decoder, n *Node, s slot) bool {
 		return r.bad(n, s, "the list is empty", cmp.Or(s.Required, "write it as [A, B]"))
 	}
 	list := reflect.MakeSlice(s.v.Type(), 0, len(items))
-	seen, sound := map[string]bool{}, true
+	seen := map[string]bool{}
+	sound := true
 	for _, item := range items {
 		v := newElement(e)
 		if !r.decode(item, slot{v, s.Param, s.key}) {
@@ -130,9 +131,11 @@ func decodeMap(r *Decoder, n *Node, s slot) bool {
 	if n.Kind != yaml.MappingNode {
 		return r.bad(n, s, KindName(n)+" is not a map", "write it as {NAME: 1000, NAME: none}, or {} for none")
 	}
-	m, sound := map[string]int{}, true
+	m := map[string]int{}
+	sound := true
 	q := *s.Param
-	q.Zero, q.None = "", None
+	q.Zero = ""
+	q.None = None
 	for _, kv := range Pairs(n) {
 		i := noneN
 		if !IsNull(kv.Value) && kv.Value.Value != None {

@@ -27,9 +27,11 @@ func ParseCount(s string) (int, bool) {
 	if !countForm().MatchString(s) {
 		return 0, false
 	}
-	digits, exponent := s, ""
+	digits := s
+	exponent := ""
 	if i := strings.IndexByte("kmg", s[len(s)-1]|0x20); i >= 0 {
-		digits, exponent = s[:len(s)-1], "e"+strconv.Itoa(3*(i+1))
+		digits = s[:len(s)-1]
+		exponent = "e" + strconv.Itoa(3*(i+1))
 	}
 	r, ok := new(big.Rat).SetString(strings.ReplaceAll(digits, "_", "") + exponent)
 	if !ok || !r.IsInt() || r.Num().CmpAbs(big.NewInt(MaxCount)) > 0 {

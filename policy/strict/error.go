@@ -105,7 +105,8 @@ func SortByPlace[T any](list []T, place func(T) Position) {
 		}
 	}
 	slices.SortStableFunc(list, func(x, y T) int {
-		a, b := place(x), place(y)
+		a := place(x)
+		b := place(y)
 		return cmp.Or(cmp.Compare(rank[a.File], rank[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }

@@ -34,7 +34,8 @@ func Suggest(name string, names []string) string {
 	}
 	more := ""
 	if len(ordered) > limit {
-		ordered, more = ordered[:limit], ", …"
+		ordered = ordered[:limit]
+		more = ", …"
 	}
 	switch n := len(ordered); {
 	case near == 0 && n == 1:
@@ -56,7 +57,8 @@ func distance(a, b string) int {
 		return math.MaxInt
 	}
 	fold := strings.NewReplacer("-", "_", " ", "_")
-	x, y := []rune(fold.Replace(strings.ToLower(a))), []rune(fold.Replace(strings.ToLower(b)))
+	x := []rune(fold.Replace(strings.ToLower(a)))
+	y := []rune(fold.Replace(strings.ToLower(b)))
 	if len(x) >= 3 && strings.Contains(string(y), string(x)) || len(y) >= 3 && strings.Contains(string(x), string(y)) {
 		return 1
 	}
@@ -65,7 +67,9 @@ func distance(a, b string) int {
 		rows[1][j] = j
 	}
 	for i := range x {
-		before, above, row := rows[0], rows[1], rows[2]
+		before := rows[0]
+		above := rows[1]
+		row := rows[2]
 		row[0] = i + 1
 		for j := range y {
 			cost := 1

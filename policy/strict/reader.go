@@ -43,7 +43,8 @@ type FieldChecker interface{ CheckFields() error }
 // Struct reads a map into the struct ptr points to; owner names it in messages. It reports whether there was no
 // error.
 func (r *Decoder) Struct(n *Node, ptr any, owner string) bool {
-	noun, before := cmp.Or(r.Noun, "key"), len(r.Errors)
+	noun := cmp.Or(r.Noun, "key")
+	before := len(r.Errors)
 	fields, err := r.fieldsOf(ptr)
 	switch {
 	case err != nil:

@@ -61,7 +61,9 @@ func (c scalar) decode(r *Decoder, n *Node, s slot) bool {
 	}
 	value, size, ok := c.parse(n)
 	if i, isCount := textCount(n); !ok && isCount && s.counts() {
-		value, size, ok = i, float64(i), true
+		value = i
+		size = float64(i)
+		ok = true
 	}
 	if !ok {
 		hint := cmp.Or(c.hint, "write digits, such as "+example(s, c.sample))
@@ -119,7 +121,8 @@ func bound(s string) float64 {
 
 // outside says what to give where a size is out of range, "" where it is not.
 func (c scalar) outside(p *Param, size float64) string {
-	least, most := size < bound(p.Min), size > bound(p.Max)
+	least := size < bound(p.Min)
+	most := size > bound(p.Max)
 	switch {
 	case p.Max == "" && math.Abs(size) > c.limit && !least:
 		return fmt.Sprintf("give %.0f or less", c.limit)

@@ -146,7 +146,8 @@ func syntaxError(file string, err error) *Error {
 		e.Hint = "indent keys alike, and quote a text that holds a colon and a space"
 	}
 	if one.Mark.Line > 0 {
-		e.Line, e.Column = one.Mark.Line, max(one.Mark.Column, 1)
+		e.Line = one.Mark.Line
+		e.Column = max(one.Mark.Column, 1)
 	}
 	if one.ContextMsg != "" {
 		e.Msg += " " + one.ContextMsg
@@ -246,7 +247,9 @@ func Flow(n *Node) string {
 	if c.Kind != yaml.ScalarNode {
 		c.Style |= yaml.FlowStyle
 	}
-	c.HeadComment, c.LineComment, c.FootComment = "", "", ""
+	c.HeadComment = ""
+	c.LineComment = ""
+	c.FootComment = ""
 	return strings.TrimSuffix(string(Dump(&c)), "\n")
 }
 

@@ -14,7 +14,9 @@ const namedShare = 10
 // Apply makes one edit, fills in its token figures, gives ids to the messages it adds, and appends it to the list. An
 // edit of what is not in view is an error of the stage.
 func (v *View) Apply(e policy.Edit) (policy.Edit, error) {
-	e.Joined, e.Before, e.After = v.joined, 0, 0
+	e.Joined = v.joined
+	e.Before = 0
+	e.After = 0
 	if err := e.Check(); err != nil {
 		return e, fmt.Errorf("applying %s by %s: %w", e.Kind, e.Stage, err)
 	}
@@ -93,7 +95,8 @@ func (v *View) replace(e *policy.Edit) error {
 	if e.New == nil {
 		return fmt.Errorf("no replacement for block %d of item %d", t.Block, t.Item)
 	}
-	before, payload := v.blockTokens(t), v.payloadWeight(t.Item)
+	before := v.blockTokens(t)
+	payload := v.payloadWeight(t.Item)
 	v.leaves(t, v.payloadBlock(t))
 	s := v.ensure(t.Item)
 	if s.blocks == nil {
@@ -109,7 +112,8 @@ func (v *View) replace(e *policy.Edit) error {
 	v.tokens.sub(before)
 	v.payload.add(v.payloadWeight(t.Item))
 	v.payload.sub(payload)
-	e.Before, e.After = before[0], after[0]
+	e.Before = before[0]
+	e.After = after[0]
 	v.setResult(t, e.New.ResultState())
 	if p := v.posOf(t.Item); e.New.Gone && len(v.items)-p <= recount {
 		v.number(p)
@@ -135,17 +139,20 @@ func (v *View) tag(e *policy.Edit) error {
 		return fmt.Errorf("no item %d in view", e.Target.Item)
 	}
 	s := v.ensure(e.Target.Item)
-	before, after := s.weighs, s.weighs
+	before := s.weighs
+	after := s.weighs
 	if last := v.Tag(e.Target.Item); last != nil {
 		after.sub(v.content(last))
 	}
 	after.add(v.content(e.New))
-	s.tag, s.weighs = e.New, after
+	s.tag = e.New
+	s.weighs = after
 	v.unsum(e.Target.Item)
 	v.touch(policy.Target{Item: e.Target.Item, Block: max(v.Blocks(e.Target.Item)-1, 0)})
 	v.tokens.add(after)
 	v.tokens.sub(before)
-	e.Before, e.After = before[0], after[0]
+	e.Before = before[0]
+	e.After = after[0]
 	return nil
 }
 
@@ -172,7 +179,8 @@ func (v *View) remove(e *policy.Edit) error {
 	}
 	v.Results() // what is listed later has not left, and is at its place
 	for _, id := range e.Items {
-		w, payload := v.weight(id), v.payloadWeight(id)
+		w := v.weight(id)
+		payload := v.payloadWeight(id)
 		v.unsum(id)
 		v.itemLeaves(v.posOf(id), id, w[0]+payload[0])
 		e.Before += w[0]
@@ -258,8 +266,13 @@ func (v *View) leaveAll(e *policy.Edit) error {
 	for _, id := range v.hidden {
 		v.setPos(id, -1)
 	}
-	v.hidden, v.results, v.listed = nil, nil, 0
-	v.live, v.tokens, v.payload, v.inferred = 0, weights{}, weights{}, weights{}
+	v.hidden = nil
+	v.results = nil
+	v.listed = 0
+	v.live = 0
+	v.tokens = weights{}
+	v.payload = weights{}
+	v.inferred = weights{}
 	return nil
 }
 

@@ -77,7 +77,9 @@ type checkedThinking struct {
 // stands is where the pass stands now, to go back to.
 func (c *apiCheck) stands() standing {
 	s := c.standing
-	s.called, s.answered, s.thought = len(c.calls), len(c.answers), len(c.thinking)
+	s.called = len(c.calls)
+	s.answered = len(c.answers)
+	s.thought = len(c.thinking)
 	return s
 }
 
@@ -93,7 +95,9 @@ func (c *apiCheck) back(to standing) {
 			delete(c.callAt, call.id)
 		}
 	}
-	c.calls, c.answers, c.thinking = c.calls[:to.called], c.answers[:to.answered], c.thinking[:to.thought]
+	c.calls = c.calls[:to.called]
+	c.answers = c.answers[:to.answered]
+	c.thinking = c.thinking[:to.thought]
 	c.standing = to
 }
 
@@ -133,7 +137,8 @@ func (c *apiCheck) item(id policy.ItemID) {
 	role := c.Role(id)
 	switch {
 	case !c.any:
-		c.any, c.role = true, role
+		c.any = true
+		c.role = role
 		if role != session.User {
 			c.report(id, FirstIsUser, "the first message is the assistant's")
 		}
@@ -151,14 +156,16 @@ func (c *apiCheck) item(id policy.ItemID) {
 // turn ends a message.
 func (c *apiCheck) turn() {
 	if n := len(c.calls); c.role == session.Assistant {
-		c.to, c.own = span{c.own, n}, n
+		c.to = span{c.own, n}
+		c.own = n
 		return
 	}
 	c.unanswered()
 	if !c.loop {
 		c.loops++
 	}
-	c.to, c.loop = span{}, false
+	c.to = span{}
+	c.loop = false
 }
 
 // unanswered reports the calls that this user message, or one that ends here, does not answer.

@@ -205,7 +205,8 @@ func (v *View) touch(t policy.Target) {
 
 func (v *View) changedAt(place int, id policy.ItemID) {
 	if s := &v.sent; !s.any || place < s.changed.Place {
-		s.any, s.changed = true, SentChange{Place: place, Item: id, Edit: len(v.edits)}
+		s.any = true
+		s.changed = SentChange{Place: place, Item: id, Edit: len(v.edits)}
 	}
 }
 
@@ -261,7 +262,8 @@ func (v *View) number(p int) {
 
 // rebuilt finds the first change of the view just rebuilt to what was sent before.
 func (v *View) rebuilt(before []item) {
-	same, sent := 0, 0
+	same := 0
+	sent := 0
 	for _, it := range before[:min(v.sent.items, len(before))] {
 		if it.removed() {
 			continue
@@ -277,9 +279,11 @@ func (v *View) rebuilt(before []item) {
 	if same == sent {
 		return
 	}
-	place, id := v.places, policy.ItemID(0)
+	place := v.places
+	id := policy.ItemID(0)
 	if same < len(v.items) {
-		place, id = v.items[same].place, v.items[same].id
+		place = v.items[same].place
+		id = v.items[same].id
 	}
 	v.changedAt(place, id)
 }
@@ -310,7 +314,8 @@ func (v *View) ThinkingAfter(e *policy.Edit) (n int, first policy.ItemID) {
 		}
 		for b := range m.Blocks {
 			if k := m.Blocks[b].Kind; k == jsonl.KindThinking || k == jsonl.KindRedactedThinking {
-				n, first = n+1, it.id
+				n += 1
+				first = it.id
 			}
 		}
 	}

@@ -101,7 +101,8 @@ func New(conv *session.Conversation, report, client policy.Weigher) *View {
 		items: make([]item, 0, n), arrived: make([]policy.ItemID, 0, n),
 	}
 	if client != nil && client != report {
-		v.weigh[1], v.client = client, 1
+		v.weigh[1] = client
+		v.client = 1
 	}
 	for i := range v.recorded {
 		v.recorded[i].at = -1

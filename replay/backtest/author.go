@@ -31,7 +31,8 @@ func (r *Scores) ByAuthor() {
 			continue
 		}
 		for i, m := range r.Fidelity {
-			own.Fidelity[i].Bar, own.Fidelity[i].Least = m.Bar, m.Least
+			own.Fidelity[i].Bar = m.Bar
+			own.Fidelity[i].Least = m.Least
 			own.Fidelity[i].judge()
 		}
 		r.Authors = append(r.Authors, AuthorRow{author, u.Sessions, u.UsageScore, u.CostError, own.Fidelity})

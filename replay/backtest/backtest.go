@@ -103,7 +103,8 @@ func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScor
 		return nil, err
 	}
 	recorded := *pol
-	recorded.Recorded, recorded.Stages = true, nil
+	recorded.Recorded = true
+	recorded.Stages = nil
 	var timelines [2]*replay.Timeline
 	for i, p := range []*policy.Policy{pol, &recorded} {
 		t, err := r.Replay(p, opt.Options)
@@ -115,7 +116,8 @@ func Score(r *replay.Record, pol *policy.Policy, opt ScoreOptions) (*SessionScor
 		}
 		timelines[i] = t
 	}
-	own, track := timelines[0], timelines[1]
+	own := timelines[0]
+	track := timelines[1]
 	s.compactions(conv, r.CompactionKind, decisions)
 	s.alarms(r, decisions)
 	s.free(conv, own)
@@ -132,7 +134,8 @@ func (s *SessionScore) decide(r *replay.Record, pol *policy.Policy, opt *ScoreOp
 			return nil, err
 		}
 		if s.Fit = fit; fit != nil {
-			opt.Window, opt.WindowSet = fit.Window, true
+			opt.Window = fit.Window
+			opt.WindowSet = true
 		}
 	}
 	decisions, err := r.Decide(pol, opt.Options)

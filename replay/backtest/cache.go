@@ -30,7 +30,8 @@ const (
 // CachePoints yields the main requests of the recorded track with recorded usage, in order, without the first.
 func CachePoints(track *replay.Timeline) iter.Seq[CachePoint] {
 	return func(yield func(CachePoint) bool) {
-		left, sent := -1, 0
+		left := -1
+		sent := 0
 		for i, r := range track.Requests {
 			if r.Kind != "main" || r.Recorded == nil {
 				continue

@@ -120,12 +120,14 @@ type prediction struct {
 
 // predict calls yield with the prediction of each predictable step, from the step `from` on.
 func (t *GrowthTrial) predict(from int, counter string, rates *tokens.TokenRates, yield func(*TrialStep, prediction)) {
-	before, free := float64(t.First), float64(t.First)
+	before := float64(t.First)
+	free := float64(t.First)
 	for i := range t.Steps {
 		s := &t.Steps[i]
 		context := float64(s.Context)
 		if s.Anchor {
-			before, free = context, context
+			before = context
+			free = context
 			continue
 		}
 		joined := s.Counts[counter]

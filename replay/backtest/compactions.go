@@ -12,7 +12,8 @@ import (
 // compactions scores the recorded ones, each on the recorded view: a decision that differs does not change the next.
 func (s *SessionScore) compactions(conv *session.Conversation, kindOf func(boundary int) replay.CompactionKind, decisions []replay.Decision) {
 	for i := range conv.Boundaries {
-		b, kind := &conv.Boundaries[i], kindOf(i)
+		b := &conv.Boundaries[i]
+		kind := kindOf(i)
 		switch {
 		case kind == replay.CompactionIdle || kind == replay.CompactionModelChange || kind == replay.CompactionReactive: // no file shows what the API refuses
 			s.Other++

@@ -39,7 +39,9 @@ func leastFor(m *Bar) int {
 // measures computes the measures, with the default bars. A bar is what sessions recorded by many users reached, less
 // a margin.
 func (r *Scores) measures() []Bar {
-	c, m, u := &r.Compactions[0], &r.Micro[0], &r.Usage[0].UsageScore
+	c := &r.Compactions[0]
+	m := &r.Micro[0]
+	u := &r.Usage[0].UsageScore
 	var list []Bar
 	add := func(name string, part, of int, bar float64, about string) *Bar {
 		list = append(list, Bar{Name: name, About: about, Value: share(part, of), Of: of, Bar: bar})
@@ -47,10 +49,12 @@ func (r *Scores) measures() []Bar {
 	}
 	errorOf := func(name string, value float64, of int, bar float64, about string) *Bar {
 		m := add(name, 0, of, bar, about)
-		m.Value, m.Most = value, true
+		m.Value = value
+		m.Most = true
 		return m
 	}
-	decided, micro := c.Hits+c.LostHits+c.Alarms, m.Recorded+m.Unrecorded
+	decided := c.Hits + c.LostHits + c.Alarms
+	micro := m.Recorded + m.Unrecorded
 	add("hits", c.Hits, c.Recorded, 85, "recorded automatic compactions decided at the exact request")
 	add("alarms", c.Alarms, decided, 5, "of the policy's compactions: those where none is recorded").Most = true
 	add("microcompactions", m.Same+m.Confirmed, micro, 90,

@@ -87,7 +87,8 @@ func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Tim
 		}
 		c := Microcompacted{Request: m.Request, Line: m.Line, Recorded: true, Wanted: m.TokensSaved}
 		if f := fired[m.Request]; f != nil {
-			c.Hit, c.Saved = true, f.saved
+			c.Hit = true
+			c.Saved = f.saved
 			c.Same = slices.Equal(slices.Sorted(slices.Values(f.ids)), slices.Sorted(slices.Values(m.ToolIDs)))
 		}
 		s.Micro = append(s.Micro, c)
@@ -100,7 +101,8 @@ func (s *SessionScore) microcompactions(r *replay.Record, own, track *replay.Tim
 		known[*e.Request] = true
 		c := Microcompacted{Request: *e.Request, Line: r.LineAt(*e.Request)}
 		if f := fired[*e.Request]; f != nil {
-			c.Hit, c.Saved = true, f.saved
+			c.Hit = true
+			c.Saved = f.saved
 		}
 		s.Micro = append(s.Micro, c)
 	}

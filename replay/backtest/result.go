@@ -195,7 +195,8 @@ func Sum(policy string, sessions []*SessionScore) *Scores {
 		}
 	}
 	for _, clients := range names {
-		micro, usage := MicroRow{Clients: clients}, UsageRow{Clients: clients}
+		micro := MicroRow{Clients: clients}
+		usage := UsageRow{Clients: clients}
 		var scored []*SessionScore
 		for _, s := range sessions {
 			if in(clients, s) {
@@ -296,7 +297,9 @@ func (r *Scores) Prunes() (p policy.PruneScore) {
 		}
 		var row MicroRow
 		row.add(s)
-		p.Recorded, p.Same, p.Alarms = p.Recorded+row.Recorded, p.Same+row.Same, p.Alarms+row.Alarms
+		p.Recorded += row.Recorded
+		p.Same += row.Same
+		p.Alarms += row.Alarms
 	}
 	return p
 }

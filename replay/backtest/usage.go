@@ -104,7 +104,8 @@ func (u *UsageScore) Recorded() int { return u.Read.Recorded + u.Write.Recorded 
 func (f *InputFigure) add(recorded, simulated int) {
 	one := InputFigure{Recorded: recorded, Simulated: simulated, Off: abs(simulated - recorded)}
 	if recorded > 0 {
-		one.Scored, one.MAPE = 1, 100*float64(one.Off)/float64(recorded)
+		one.Scored = 1
+		one.MAPE = 100 * float64(one.Off) / float64(recorded)
 	}
 	f.join(&one)
 }
@@ -166,7 +167,8 @@ func ScoreUsage(conv *session.Conversation, track *replay.Timeline, models *pric
 		u.WriteNear += count(cache.Near(row.Recorded.CacheWrite, written))
 		msg := conv.Response(p.N - 1)
 		if m, ok := models.Find(msg.Model); ok {
-			used, m := msg.Usage, m.On(msg.Time)
+			used := msg.Usage
+			m := m.On(msg.Time)
 			u.Cost.join(&InputCost{Recorded: m.Cost(bill.RecordedSplit(&used), 0), Simulated: m.Cost(row.Cache.Split, 0)})
 		}
 		u.FalseAlarms += count(p.FalseAlarm())
@@ -222,7 +224,8 @@ func (s *SessionScore) usage(r *replay.Record, track *replay.Timeline) {
 			Kind: p.RightKind(), Amount: p.RightAmount(),
 		}
 		if p.Unexplained() {
-			b.Cause, b.Why = Unexplained, "no cause is known"
+			b.Cause = Unexplained
+			b.Why = "no cause is known"
 		}
 		s.Breaks = append(s.Breaks, b)
 	}

@@ -167,7 +167,9 @@ func (c *Call) Tokens() int {
 
 // tally makes the sums of a bill of its calls.
 func (b *Bill) tally() {
-	models, kinds, unpriced := map[string]Sum{}, map[Kind]Sum{}, map[string]Unpriced{}
+	models := map[string]Sum{}
+	kinds := map[Kind]Sum{}
+	unpriced := map[string]Unpriced{}
 	for i := range b.List {
 		c := &b.List[i]
 		b.Requests += c.Requests
@@ -190,7 +192,8 @@ func (b *Bill) tally() {
 			}
 		}
 	}
-	b.Models, b.Kinds = []ModelSum{}, []KindSum{}
+	b.Models = []ModelSum{}
+	b.Kinds = []KindSum{}
 	for _, model := range slices.Sorted(maps.Keys(models)) {
 		b.Models = append(b.Models, ModelSum{model, models[model]})
 	}
@@ -262,7 +265,8 @@ func (l *Ledger) Add(b *Bill) {
 // statements adds what clients say of whole sessions, and returns by its place in a bill that in the sum. A session that
 // shares calls with one that was added goes on with its total: the larger one counts.
 func (l *Ledger) statements(b *Bill) []int {
-	s, to := &l.sum, make([]int, len(b.stated)+1)
+	s := &l.sum
+	to := make([]int, len(b.stated)+1)
 	for i := range b.List {
 		c := &b.List[i]
 		if k, known := l.at[c.Key]; known && c.Key != 0 && c.stated > 0 {
@@ -292,7 +296,8 @@ func (l *Ledger) Bill() *Bill {
 
 // knowsMore reports whether c says more of a call than another record of it.
 func (c *Call) knowsMore(o *Call) bool {
-	mine, other := c.Sum(""), o.Sum("")
+	mine := c.Sum("")
+	other := o.Sum("")
 	return cmp.Or(cmp.Compare(o.Without, c.Without), cmp.Compare(o.Partial.Calls, c.Partial.Calls), cmp.Compare(mine.Tokens(), other.Tokens()), cmp.Compare(mine.CostUSD.Nano, other.CostUSD.Nano)) > 0
 }
 

@@ -73,7 +73,8 @@ func (s *Sum) less(o Sum) {
 
 // ofCalls is what the client recorded call by call; nil: nothing.
 func ofCalls(calls []Call) *Client {
-	c, more := &Client{}, int64(0)
+	c := &Client{}
+	more := int64(0)
 	sums := map[string]Sum{}
 	for i := range calls {
 		call := &calls[i]
@@ -120,7 +121,8 @@ func (b *Bill) compare(totals *session.ClientTotals, table *price.Table) {
 		addTo(sums, id(m.Model), one)
 	}
 	for _, m := range b.Models {
-		m.Input.Write5m, m.Input.Write1h = m.Input.Write5m+m.Input.Write1h, 0
+		m.Input.Write5m += m.Input.Write1h
+		m.Input.Write1h = 0
 		sum := sums[id(m.Model)]
 		if !m.CostUSD.Known {
 			c.Unpriced.Add(sum.CostUSD)

@@ -86,11 +86,14 @@ func (a *Automatic) settle(m *prefix) {
 	same := m.same + m.shrunk
 	n, _ := slices.BinarySearchFunc(a.limits, m.acts, func(l limit, act int) int { return cmp.Compare(l.act, act) })
 	if n < len(a.limits) && a.limits[n].tokens < same {
-		same, m.cause = a.limits[n].tokens, a.limits[n].cause
+		same = a.limits[n].tokens
+		m.cause = a.limits[n].cause
 	}
-	m.same, m.left = max(same-a.shrunk, 0), max(m.left+m.shrunk-a.shrunk, 0)
+	m.same = max(same-a.shrunk, 0)
+	m.left = max(m.left+m.shrunk-a.shrunk, 0)
 	m.reasoning = min(m.reasoning, m.same)
-	m.acts, m.shrunk = a.acts, a.shrunk
+	m.acts = a.acts
+	m.shrunk = a.shrunk
 }
 
 // tidy leaves, of the limits, the first that each model has not seen: it is the least of them.
@@ -118,7 +121,9 @@ func (a *Automatic) open(model string) *prefix {
 // Seed states that requests before the first one left a number of tokens of a model's prompt, which are cached until then.
 func (a *Automatic) Seed(model string, tokens int, at time.Time) {
 	m := a.open(model)
-	m.left, m.same, m.expires = tokens, tokens, at
+	m.left = tokens
+	m.same = tokens
+	m.expires = at
 	a.any = true
 }
 
@@ -158,12 +163,14 @@ func (a *Automatic) NewTurn(model string, kind *CacheKind) (tokens int, ok bool)
 	if m == nil {
 		return 0, false
 	}
-	tokens, m.reasoning = m.reasoning, -1
+	tokens = m.reasoning
+	m.reasoning = -1
 	if tokens < 0 || !kind.DropsReasoning {
 		return 0, false
 	}
 	if m.same > tokens {
-		m.same, m.cause = tokens, Cause{Kind: Thinking}
+		m.same = tokens
+		m.cause = Cause{Kind: Thinking}
 	}
 	return tokens, true
 }
@@ -218,7 +225,8 @@ func (a *Automatic) read(r *UnmarkedRequest, common int) (m *prefix, read int, c
 		a.now = r.Start
 	}
 	m = a.of(r.Model)
-	floor, most := max(r.Floor, 0), min(common, r.Tokens)
+	floor := max(r.Floor, 0)
+	most := min(common, r.Tokens)
 	switch {
 	case !a.any:
 		return m, r.Kind.Blocks(min(floor, most)), Cause{Kind: First}
@@ -229,7 +237,8 @@ func (a *Automatic) read(r *UnmarkedRequest, common int) (m *prefix, read int, c
 	found := min(left, m.same)
 	cause = m.cause
 	if a.now.After(m.expires) {
-		found, cause = 0, Cause{Kind: Expired}
+		found = 0
+		cause = Cause{Kind: Expired}
 	}
 	read = r.Kind.Blocks(min(max(found, floor), most))
 	switch whole := r.Kind.Blocks(min(left, most)); {

@@ -130,7 +130,8 @@ func (s *Sim) Warm(b Breakpoint, model string) {
 // Seed puts an entry into the cache that requests before the first one of the file left there. It lives until its first
 // read, at the time of the first request.
 func (s *Sim) Seed(b Breakpoint, model string, at time.Time) {
-	s.last, s.lastAt = entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: at}, b.Position
+	s.last = entry{tokens: b.Tokens, model: model, ttl: b.TTL, expires: at}
+	s.lastAt = b.Position
 	s.put(s.lastAt, &s.last)
 	s.any = true
 }
@@ -180,7 +181,8 @@ func (s *Sim) Request(r CachedRequest) (Split, Cause, error) {
 	cause := s.why(&r, hit)
 	s.refresh(&r, hit)
 	s.write(&r)
-	s.any, s.broken = true, change{}
+	s.any = true
+	s.broken = change{}
 	return split, cause, nil
 }
 
@@ -197,7 +199,8 @@ func (s *Sim) Branch(position int, r CachedRequest) (Split, error) {
 	}
 	last, lastAt := s.last, s.lastAt // the last request of the conversation itself stays
 	s.write(&r)
-	s.last, s.lastAt = last, lastAt
+	s.last = last
+	s.lastAt = lastAt
 	return split, nil
 }
 
@@ -214,7 +217,8 @@ func (r *CachedRequest) check() error {
 		return fmt.Errorf("%w: there are %d, and %d are allowed", errBreakpoints, n, MaxBreakpoints)
 	}
 	for i := 1; i < len(r.Breakpoints); i++ {
-		a, b := &r.Breakpoints[i-1], &r.Breakpoints[i]
+		a := &r.Breakpoints[i-1]
+		b := &r.Breakpoints[i]
 		if b.Position <= a.Position || b.Tokens < a.Tokens {
 			return fmt.Errorf("%w: they are not in order", errBreakpoints)
 		}
@@ -256,7 +260,8 @@ func (s *Sim) shared(e *entry) bool { return e.shared > s.cooled }
 // there to c, the last breakpoint, for five minutes; the rest is plain input.
 func (r *CachedRequest) bill(hit int) Split {
 	a := min(hit, r.Tokens)
-	b, c := a, a
+	b := a
+	c := a
 	for i := range r.Breakpoints {
 		p := &r.Breakpoints[i]
 		if p.Tokens < r.Minimum || p.Tokens <= a {
@@ -313,7 +318,8 @@ func (s *Sim) put(position int, e *entry) {
 	}
 	old.tokens = e.tokens
 	if !s.alive(old) || !old.expires.After(e.expires) {
-		old.ttl, old.expires = e.ttl, e.expires
+		old.ttl = e.ttl
+		old.expires = e.expires
 	}
 	old.shared = max(e.shared, old.shared)
 }

@@ -71,7 +71,8 @@ func (k *KindTable) Find(id string) CacheKind {
 	longest := 0
 	for i := range k.List {
 		if n := familyOf(k.List[i].Families, id); n > longest {
-			longest, found = n, k.List[i]
+			longest = n
+			found = k.List[i]
 		}
 	}
 	return found

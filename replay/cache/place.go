@@ -29,7 +29,8 @@ type place struct {
 func (p *place) get(model string) *entry {
 	e := p.entries[model]
 	if e != nil && e.resized < p.resized {
-		e.tokens, e.resized = p.tokens, p.resized
+		e.tokens = p.tokens
+		e.resized = p.resized
 	}
 	return e
 }

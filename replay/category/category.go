@@ -54,7 +54,8 @@ func (k *Classes) Of(v *view.View, t policy.Target) (c Name, of string) {
 		}
 		return Inserted, s.Label
 	}
-	msg, bl := v.Message(t.Item), v.Raw(t)
+	msg := v.Message(t.Item)
+	bl := v.Raw(t)
 	switch {
 	case msg.Is(session.Earlier):
 		return Earlier, ""
@@ -112,7 +113,8 @@ func Bases(conv *session.Conversation, main []Beyond) []int {
 		fresh[conv.Boundaries[i].Request] = true
 	}
 	list := make([]int, len(main))
-	tokens, known := 0, false
+	tokens := 0
+	known := false
 	for i, r := range main {
 		switch {
 		case i == 0 || r.Recorded && (fresh[i+1] || !known):

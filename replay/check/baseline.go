@@ -229,9 +229,11 @@ func jsonProblem(data []byte, err error) (line int, what string) {
 	case errors.As(err, &syntax):
 		at = int(syntax.Offset)
 	case errors.As(err, &kind) && kind.Field == "":
-		at, what = int(kind.Offset), kind.Value+" in place of a map"
+		at = int(kind.Offset)
+		what = kind.Value + " in place of a map"
 	case errors.As(err, &kind):
-		at, what = int(kind.Offset), strings.TrimPrefix(kind.Field, "Baseline.")+" has the wrong kind ("+kind.Value+")"
+		at = int(kind.Offset)
+		what = strings.TrimPrefix(kind.Field, "Baseline.") + " has the wrong kind (" + kind.Value + ")"
 	}
 	return 1 + bytes.Count(data[:min(at, len(data))], []byte("\n")), what
 }

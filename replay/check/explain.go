@@ -225,7 +225,8 @@ func (f *FigureReport) Difference() string {
 	if !f.Before.Known || !f.After.Known {
 		return ""
 	}
-	sign, d := "", f.After.Sub(f.Before)
+	sign := ""
+	d := f.After.Sub(f.Before)
 	if d.N > 0 {
 		sign = "+"
 	}
@@ -241,7 +242,8 @@ func (d *Difference) Message() string {
 	if d.Expected == nil && d.Got == nil {
 		return fmt.Sprintf("event %d or a later one differs: of these the baseline holds a digest", d.N)
 	}
-	expected, got := d.Expected.text(), d.Got.text()
+	expected := d.Expected.text()
+	got := d.Got.text()
 	if expected == got {
 		got += ", but with another trigger, other targets or other figures of its own (marks " + d.Expected.Mark + ", " + d.Got.Mark + ")"
 	}

@@ -72,13 +72,15 @@ func (j *judge) figures(one *Case, r *CaseResult, was *past, s *SessionReport) *
 			continue
 		default:
 			row.Limit = asBefore
-			within, better := one.Within, f.Better
+			within := one.Within
+			better := f.Better
 			if !row.Decides {
 				better = compare.Neither
 			}
 			switch {
 			case fault:
-				row.Limit, within = "at most "+grouped(row.Before.String()), nil
+				row.Limit = "at most " + grouped(row.Before.String())
+				within = nil
 			case within != nil:
 				row.Limit = "within " + within.String() + " of the baseline"
 			}

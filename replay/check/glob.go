@@ -55,7 +55,8 @@ func (g *globber) real(name string) string {
 
 // walk follows the segments from the folder name on.
 func (g *globber) walk(name string, segments []string) error {
-	segment, rest := segments[0], segments[1:]
+	segment := segments[0]
+	rest := segments[1:]
 	if !strings.ContainsAny(segment, `*?[\`) {
 		return g.step(path.Join(name, segment), rest)
 	}

@@ -33,7 +33,8 @@ func Judge(c *Config, results []CaseResult, b *Baseline, run CheckRun) *Report {
 		one := &r.Cases[results[i].Case]
 		s := j.session(&results[i], one)
 		r.Counts.add(&s)
-		one.Sessions, one.Truth = append(one.Sessions, s), results[i].Policy.Truth
+		one.Sessions = append(one.Sessions, s)
+		one.Truth = results[i].Policy.Truth
 		if s.Failed {
 			one.Failed++
 		}
@@ -107,10 +108,12 @@ func (j *judge) accepted(results []CaseResult) (list []string) {
 			if !isFault(name) || one.allows(name) {
 				continue
 			}
-			more, sessions := exact.Whole(0), 0
+			more := exact.Whole(0)
+			sessions := 0
 			for k := range results {
 				r := &results[k]
-				now, was := r.Values[at], exact.Whole(0)
+				now := r.Values[at]
+				was := exact.Whole(0)
 				if r.Case != i || !now.Known {
 					continue
 				}
@@ -122,7 +125,8 @@ func (j *judge) accepted(results []CaseResult) (list []string) {
 					}
 				}
 				if now.Cmp(was) > 0 {
-					more, sessions = more.Add(now.Sub(was)), sessions+1
+					more = more.Add(now.Sub(was))
+					sessions += 1
 				}
 			}
 			if sessions > 0 {
@@ -208,7 +212,8 @@ func (j *judge) session(r *CaseResult, in *CaseReport) SessionReport {
 		var assumed []KeyChange
 		s.Changes, assumed = j.changes(one, r, old)
 		was = j.reference(r, old, &s, assumed)
-		s.was, s.now = was, &r.Outcome
+		s.was = was
+		s.now = &r.Outcome
 		j.unsay(one, r, old)
 		in.compared = true
 		in.moved = in.moved || !was.same(&r.Outcome)

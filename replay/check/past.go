@@ -124,7 +124,8 @@ func (r *CaseResult) replayedOld() bool { return r.Old != nil && r.Old.Err == ni
 // reference is what a result is compared with: what the baseline's policy does under this version, so that only the
 // policy makes a difference, or the baseline itself. What the version made different is listed separately.
 func (j *judge) reference(r *CaseResult, old *BaselineSession, s *SessionReport, assumed []KeyChange) *past {
-	base, other := old.past(), j.baseline.Tool != j.run.Tool
+	base := old.past()
+	other := j.baseline.Tool != j.run.Tool
 	now := &r.Outcome
 	switch {
 	case r.replayedOld():
@@ -210,7 +211,8 @@ func (j *judge) effect(i int, results []CaseResult, c *CaseReport) {
 		}
 	case assumed:
 	case old.Policy != c.Policy:
-		c.Effect, c.Reworded = EffectNone, fmt.Sprintf("%s in place of %s", c.Policy, old.Policy)
+		c.Effect = EffectNone
+		c.Reworded = fmt.Sprintf("%s in place of %s", c.Policy, old.Policy)
 	default:
 		var changed []string
 		for name, hash := range files {
@@ -220,7 +222,8 @@ func (j *judge) effect(i int, results []CaseResult, c *CaseReport) {
 		}
 		slices.Sort(changed)
 		if len(changed) > 0 {
-			c.Effect, c.Reworded = EffectNone, strings.Join(changed, ", ")+" changed"
+			c.Effect = EffectNone
+			c.Reworded = strings.Join(changed, ", ") + " changed"
 		}
 	}
 }
@@ -244,7 +247,8 @@ func (c *CaseReport) sumByTool() (rows []FigureReport) {
 			continue
 		}
 		for at, f := range compare.Figures() {
-			before, after := by.base.figures[f.Name], by.now.Values[at]
+			before := by.base.figures[f.Name]
+			after := by.now.Values[at]
 			if !judged(f.Name) || !before.Known || !after.Known {
 				continue
 			}

@@ -42,7 +42,8 @@ func sumsOf(one *Case, c *CaseReport) *CaseSums {
 	for n, name := range names {
 		f := first(compare.Figures(), func(f *compare.Figure) bool { return f.Name == name })
 		moved := exact.Of(0, f.Places())
-		row, known := FigureReport{Figure: name, Unit: f.Unit, Before: exact.Of(0, f.Places()), After: exact.Of(0, f.Places()), Decides: true}, true
+		row := FigureReport{Figure: name, Unit: f.Unit, Before: exact.Of(0, f.Places()), After: exact.Of(0, f.Places()), Decides: true}
+		known := true
 		for i := range c.Sessions {
 			if c.Sessions[i].was == nil {
 				continue
@@ -73,7 +74,8 @@ func sumsOf(one *Case, c *CaseReport) *CaseSums {
 		}
 		if known {
 			row.Status = against(compare.Less, nil, row.Before, row.After)
-			s.Figures, s.moved = append(s.Figures, row), append(s.moved, moved)
+			s.Figures = append(s.Figures, row)
+			s.moved = append(s.moved, moved)
 		}
 	}
 	if s.Sessions == 0 {
@@ -113,11 +115,14 @@ func (s *CaseSums) change(figures ...string) exact.Decimal {
 // total judges a case: by what fails in its sessions, else by what they cost and lose together.
 func (j *judge) total(one *Case, c *CaseReport) {
 	c.Sums = sumsOf(one, c)
-	differs, removes, absolute := false, false, false
+	differs := false
+	removes := false
+	absolute := false
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
 		if s.absolute || s.Status == Stale || c.Sums == nil {
-			c.Status, absolute = worst(c.Status, s.Status), true
+			c.Status = worst(c.Status, s.Status)
+			absolute = true
 		}
 		differs = differs || s.Status != OK
 		for _, name := range []string{"tokens_saved", "removed_blocks"} {
@@ -131,7 +136,9 @@ func (j *judge) total(one *Case, c *CaseReport) {
 	if c.Fails = c.Failed > 0; absolute || !differs {
 		return
 	}
-	cost, price, misses := c.Sums.change("cost_usd", "payload_input"), c.Sums.change("refetch_usd", "refetch_tokens"), c.Sums.change("misses")
+	cost := c.Sums.change("cost_usd", "payload_input")
+	price := c.Sums.change("refetch_usd", "refetch_tokens")
+	misses := c.Sums.change("misses")
 	net := cost
 	if price.Known {
 		net = cost.Add(price)
@@ -143,7 +150,8 @@ func (j *judge) total(one *Case, c *CaseReport) {
 		c.Status = Changed
 		lets := ": allow: [misses] lets that pass"
 		if slices.Contains(one.Allow, "misses") {
-			c.Status, lets = Better, ", which allow: [misses] lets pass"
+			c.Status = Better
+			lets = ", which allow: [misses] lets pass"
 		} else if one.mayChange() {
 			lets = ", which allow_changes lets pass"
 		}

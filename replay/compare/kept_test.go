@@ -66,7 +66,7 @@ func keptInput(t *testing.T) *compare.KeptInput {
 		for i := range s.NumField() {
 			switch name := s.Type().Field(i).Name; {
 			case s.Field(i).Type() == skipped:
-			case name == "Values" || name == "Breaks" || name == "Apart" || name == "Series" || name == "Timelines":
+			case name == "Values" || name == "Breaks" || name == "Apart" || name == "Series" || name == "Timelines" || name == "Conversations":
 			default:
 				fill(t, s.Field(i), &n)
 			}

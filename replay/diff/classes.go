@@ -26,7 +26,8 @@ type Classed struct {
 // Classes lists the tool results of a view that is sent at main request n under a policy, in order, each with its
 // class. It reads how the policy's stages keep to their decisions: see [policy.Memory].
 func Classes(v *view.View, pol *policy.Policy, n int) []Classed {
-	memory, frozenBy := map[string]policy.Memory{}, ""
+	memory := map[string]policy.Memory{}
+	frozenBy := ""
 	for i := range pol.Stages {
 		d := &pol.Stages[i].Definition
 		if memory[d.Name] = d.Memory; d.Memory == policy.Frozen {

@@ -131,7 +131,8 @@ type comparison struct {
 
 // match pairs the messages that a policy made and both views hold.
 func (c *comparison) match(related bool) {
-	c.partner, c.matched = map[policy.ItemID]policy.ItemID{}, map[policy.ItemID]bool{}
+	c.partner = map[policy.ItemID]policy.ItemID{}
+	c.matched = map[policy.ItemID]bool{}
 	var lefts []policy.ItemID
 	for id := range c.l.Items {
 		if id < 0 {
@@ -146,7 +147,8 @@ func (c *comparison) match(related bool) {
 			return !c.matched[at] && (related && at == id || !related && sameMessage(c.l.Synthetic(at), c.r.Synthetic(id)))
 		})
 		if i >= 0 {
-			c.partner[id], c.matched[lefts[i]] = lefts[i], true
+			c.partner[id] = lefts[i]
+			c.matched[lefts[i]] = true
 		}
 	}
 }
@@ -212,7 +214,8 @@ func (c *comparison) lost() []gone {
 		case id < 0 && !c.matched[id] || recordOnly(c.l.View, id) && !c.r.Has(id):
 			made = append(made, id)
 		case id >= 0 && len(made) > 0:
-			before[id], made = append(before[id], made...), nil
+			before[id] = append(before[id], made...)
+			made = nil
 		}
 	}
 	end := policy.ItemID(max(c.l.Joined(), c.r.Joined()))

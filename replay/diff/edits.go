@@ -77,7 +77,8 @@ func written(v *view.View, e *policy.Edit) EditOutput {
 	switch e.Kind {
 	case policy.KindClear, policy.KindPersist, policy.KindTruncate, policy.KindTag, policy.KindWrap,
 		policy.KindCacheEdit, policy.KindServerClear, policy.KindServerKeep:
-		w.Message, w.Block = ItemName(conv, e.Target.Item), max(e.Target.Block, 0)
+		w.Message = ItemName(conv, e.Target.Item)
+		w.Block = max(e.Target.Block, 0)
 		if e.Target.Item >= 0 && e.Target.Block >= 0 {
 			w.ToolUse = v.Raw(e.Target).ID
 		}
@@ -121,7 +122,8 @@ func text(conv *session.Conversation, c *policy.Content) EditText {
 		Type: cmp.Or(typeNames[c.Kind], "text"), Text: c.Text, Tokens: c.Tokens, Recorded: c.Stub, Partial: c.Partial, Gone: c.Gone,
 	}
 	if c.Ref != nil {
-		t.Message, t.Block = ItemName(conv, c.Ref.Item), c.Ref.Block
+		t.Message = ItemName(conv, c.Ref.Item)
+		t.Block = c.Ref.Block
 	}
 	return t
 }

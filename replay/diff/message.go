@@ -13,9 +13,11 @@ import (
 
 // message compares one message: item l of the left view, item r of the right.
 func (c *comparison) message(l, r policy.ItemID) MessageDiff {
-	at, id := c.r.View, r
+	at := c.r.View
+	id := r
 	if !known(c.r.View, r) {
-		at, id = c.l.View, l
+		at = c.l.View
+		id = l
 	}
 	m := describe(at, id)
 	c.judge(&m, l, r)
@@ -34,8 +36,10 @@ func (c *comparison) judge(m *MessageDiff, l, r policy.ItemID) {
 	if m.Left.Status == Absent && m.Right.Status == Kept {
 		m.Right.Status = Said
 	}
-	inLeft, inRight := c.l.has(l), c.r.has(r)
-	m.Shown, m.Same = inLeft || inRight, inLeft == inRight
+	inLeft := c.l.has(l)
+	inRight := c.r.has(r)
+	m.Shown = inLeft || inRight
+	m.Same = inLeft == inRight
 	if inLeft && inRight {
 		m.Same = sameTag(c.l.Tag(l), c.r.Tag(r))
 		for b := 0; m.Same && b < min(c.l.Blocks(l), c.r.Blocks(r)); b++ {
@@ -93,13 +97,15 @@ func (v *compared) edit(t policy.Target) *policy.Edit {
 func (c *comparison) blocks(l, r policy.ItemID) []BlockDiff {
 	var list []BlockDiff
 	for i := range min(c.l.Blocks(l), c.r.Blocks(r)) {
-		tl, tr := policy.BlockOf(l, i), policy.BlockOf(r, i)
+		tl := policy.BlockOf(l, i)
+		tr := policy.BlockOf(r, i)
 		if c.l.shows(tl).equal(c.r.shows(tr)) {
 			continue
 		}
 		b := BlockDiff{Index: i, Left: c.l.blockSide(tl), Right: c.r.blockSide(tr)}
 		if raw := c.r.Raw(tr); raw != nil {
-			b.Type, b.ToolUse = raw.Type, raw.ID
+			b.Type = raw.Type
+			b.ToolUse = raw.ID
 		}
 		b.Before, b.Replacement = c.blockText(&c.l, tl), c.blockText(&c.r, tr)
 		list = append(list, b)

@@ -50,16 +50,19 @@ func Segment(v *view.View, e *policy.Edit) (head, anchor, tail policy.ItemID, ok
 	summary := false
 	for _, s := range e.Insert {
 		if s.Summary {
-			anchor, summary = s.ID, true
+			anchor = s.ID
+			summary = true
 		}
 	}
 	for i := 0; i < len(e.Keep) && !(ok && summary); i++ {
 		switch m := v.Message(e.Keep[i]); {
 		case m == nil || m.Is(session.Reattached):
 		case m.Class == session.ClassSummary && !summary:
-			anchor, summary = e.Keep[i], true
+			anchor = e.Keep[i]
+			summary = true
 		case m.Class != session.ClassSummary && !ok:
-			head, ok = e.Keep[i], true
+			head = e.Keep[i]
+			ok = true
 		}
 	}
 	for _, id := range slices.Backward(e.Keep) {
@@ -125,7 +128,8 @@ type First struct {
 // first returns the first change, or nil if everything that was sent is the same. A cache edit is no change: it keeps
 // the prefix valid.
 func first(l, r *compared) *First {
-	now, prefix := r.IDs(), 0
+	now := r.IDs()
+	prefix := 0
 	change := func(in *compared, id policy.ItemID, block int, side Side) *First {
 		m := describe(in.View, id)
 		return &First{
@@ -142,7 +146,9 @@ func first(l, r *compared) *First {
 			return change(l, id, -1, r.side(id))
 		}
 		for t := range policy.Targets(r, id) {
-			a, z, server := l.shows(t), r.shows(t), r.history.Server[t]
+			a := l.shows(t)
+			z := r.shows(t)
+			server := r.history.Server[t]
 			if a.equal(z) || z.server && server != nil && server.Kind == policy.KindCacheEdit {
 				continue
 			}

@@ -19,9 +19,11 @@ type sums struct {
 func (s *sums) add(m *MessageDiff) int {
 	key := Row{Left: m.Left.kind(), Right: m.Right.kind(), Same: m.Same}
 	if m.Same {
-		key.Left, key.Right = Side{Status: Kept}, Side{Status: Kept}
+		key.Left = Side{Status: Kept}
+		key.Right = Side{Status: Kept}
 		if !m.Shown {
-			key.Left.Status, key.Right.Status = Absent, Absent
+			key.Left.Status = Absent
+			key.Right.Status = Absent
 		}
 	}
 	n, ok := s.at[key]
@@ -64,7 +66,8 @@ func (s *sums) list() []Row {
 
 // kind is a side without what distinguishes its messages.
 func (s Side) kind() Side {
-	s.Tokens, s.Reason = 0, ""
+	s.Tokens = 0
+	s.Reason = ""
 	return s
 }
 
@@ -147,8 +150,10 @@ func (s *Sums) At(left, right *view.View) (*Diff, []Row) {
 }
 
 func (s *Sums) start(left, right *view.View) {
-	l, r := newFollower(left), newFollower(right)
-	l.tells, r.tells = true, true
+	l := newFollower(left)
+	r := newFollower(right)
+	l.tells = true
+	r.tells = true
 	*s = Sums{
 		l: l, r: r, c: comparison{l: compared{left, l.History}, r: compared{right, r.History}},
 		of: make([]part, len(left.Conversation().Messages)), made: [2]map[policy.ItemID]part{{}, {}},
@@ -158,13 +163,16 @@ func (s *Sums) start(left, right *view.View) {
 // count counts a message as it is now, and no longer as it was.
 func (s *Sums) count(id policy.ItemID) {
 	c := &s.c
-	inLeft, inRight := c.l.Has(id), c.r.Has(id)
+	inLeft := c.l.Has(id)
+	inRight := c.r.Has(id)
 	if id < 0 { // the two views' own messages, which may have the same id
 		s.made[0][id] = s.part(s.made[0][id], inLeft && !c.matched[id], id, nowhere)
 		s.made[1][id] = s.part(s.made[1][id], inRight, cmp.Or(c.partner[id], nowhere), id)
 		return
 	}
-	l, r, there := id, id, inRight || id < s.end
+	l := id
+	r := id
+	there := inRight || id < s.end
 	if recordOnly(c.l.View, id) {
 		there = inLeft || inRight
 		switch {

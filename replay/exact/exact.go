@@ -126,7 +126,8 @@ func FromDigits(s string) (d Decimal, ok bool) {
 	places := 0
 	digits := s
 	if whole, part, point := strings.Cut(s, "."); point {
-		places, digits = len(part), whole+part
+		places = len(part)
+		digits = whole + part
 	}
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if d = Of(n, places); err != nil || places > MaxPlaces || d.Digits() != s {
@@ -150,7 +151,8 @@ func (d Decimal) Round(places int) Decimal {
 // At is N for n digits after the point; ok is false where the number has more, is too large, or is not known.
 func (d Decimal) At(places int) (n int64, ok bool) {
 	for d.Places > places && d.N%10 == 0 {
-		d.N, d.Places = d.N/10, d.Places-1
+		d.N = d.N / 10
+		d.Places -= 1
 	}
 	if d.Places > places {
 		return 0, false
@@ -161,7 +163,8 @@ func (d Decimal) At(places int) (n int64, ok bool) {
 
 // divide is n / by, rounded half away from zero. by is above 0.
 func divide(n, by int64) int64 {
-	q, r := n/by, n%by
+	q := n / by
+	r := n % by
 	switch {
 	case r >= by-r:
 		q++
@@ -178,7 +181,8 @@ func Ratio(n, by Decimal, places int) Decimal {
 	}
 	q := new(big.Rat).Quo(n.rat(), by.rat())
 	q.Mul(q, new(big.Rat).SetInt64(pow10(places)))
-	num, half := new(big.Int).Set(q.Num()), new(big.Int).Rsh(q.Denom(), 1)
+	num := new(big.Int).Set(q.Num())
+	half := new(big.Int).Rsh(q.Denom(), 1)
 	if num.Sign() < 0 {
 		num.Sub(num, half)
 	} else {
@@ -223,7 +227,8 @@ func (d Decimal) Add(o Decimal) Decimal {
 	if !d.Known || !o.Known {
 		return Decimal{}
 	}
-	a, b := d, o
+	a := d
+	b := o
 	if a.Places < b.Places {
 		a, b = b, a
 	}

@@ -74,9 +74,11 @@ func Difference(a, b []Ratio) Interval {
 		pairs[i] = pair{a[i], b[i]}
 	}
 	slices.SortFunc(pairs, func(x, y pair) int { return cmp.Or(compare(x.a, y.a), compare(x.b, y.b)) })
-	list, others := make([]Ratio, len(a)), make([]Ratio, len(a))
+	list := make([]Ratio, len(a))
+	others := make([]Ratio, len(a))
 	for i, p := range pairs {
-		list[i], others[i] = p.a, p.b
+		list[i] = p.a
+		others[i] = p.b
 	}
 	s, ok := statistic(list)
 	other, known := statistic(others)
@@ -115,11 +117,13 @@ func statistic(list []Ratio) (s estimate, ok bool) {
 	}
 	s.value = float64(num) / float64(den)
 	for _, r := range list {
-		weight, change := float64(r.Den)/float64(den), 0.0
+		weight := float64(r.Den) / float64(den)
+		change := 0.0
 		if weight < 1 {
 			change = s.value - float64(num-r.Num)/float64(den-r.Den)
 		}
-		s.without, s.weights = append(s.without, change), append(s.weights, weight)
+		s.without = append(s.without, change)
+		s.weights = append(s.weights, weight)
 	}
 	return s, true
 }
@@ -148,10 +152,12 @@ func (s *estimate) interval(comparisons int) (i Interval) {
 // freedom is the degrees of freedom of the variance where the ratios of the clusters vary alike: it then has the mean
 // and the variance of a chi-squared distribution of as many. squares is the sum of the squares of the weights.
 func (s *estimate) freedom(squares float64) float64 {
-	mean, variance := 0.0, 0.0
+	mean := 0.0
+	variance := 0.0
 	var sums [3]float64 // of each term times the weight to the power of 0, 1 and 2
 	for _, w := range s.weights {
-		term, own := w*w/(1-w)/(1-w), squares-2*w
+		term := w * w / (1 - w) / (1 - w)
+		own := squares - 2*w
 		mean += term * (1 + own)
 		variance += term * term * (1 + 2*own)
 		sums[0], sums[1], sums[2] = sums[0]+term, sums[1]+term*w, sums[2]+term*w*w
@@ -169,7 +175,8 @@ func student(freedom, probability float64) float64 {
 	for i := range steps {
 		all += part(i)
 	}
-	left, at := probability*all, 0
+	left := probability * all
+	at := 0
 	for ; at < steps-1 && left > part(at); at++ {
 		left -= part(at)
 	}
@@ -180,7 +187,8 @@ func student(freedom, probability float64) float64 {
 func largest(list []Ratio) (r Range) {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Ratio) int { return cmp.Compare(b.Den, a.Den) })
-	all, sum := 0.0, 0.0
+	all := 0.0
+	sum := 0.0
 	for _, c := range list {
 		all += float64(c.Den)
 	}

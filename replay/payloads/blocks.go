@@ -65,7 +65,10 @@ type reader struct {
 }
 
 // next goes to another request.
-func (r *reader) next() { r.before, r.now = r.now, map[string]*SentContent{} }
+func (r *reader) next() {
+	r.before = r.now
+	r.now = map[string]*SentContent{}
+}
 
 // content reads a block.
 func (r *reader) content(raw []byte) *SentContent {
@@ -98,16 +101,23 @@ func parse(raw []byte) *SentContent {
 	default:
 		c.Text = contentText(b["text"])
 	}
-	c.words, c.begins = said(c.Text), fmt.Sprintf("%.*s", beginning, c.Text)
+	c.words = said(c.Text)
+	c.begins = fmt.Sprintf("%.*s", beginning, c.Text)
 	return c
 }
 
 // start begins a body.
-func (r *reader) start() { r.list, r.message, r.role = nil, -1, "" }
+func (r *reader) start() {
+	r.list = nil
+	r.message = -1
+	r.role = ""
+}
 
 // begin begins a message.
 func (r *reader) begin(role string) {
-	r.message, r.at, r.role = r.message+1, 0, role
+	r.message += 1
+	r.at = 0
+	r.role = role
 }
 
 // add adds a block to the message.
@@ -200,7 +210,8 @@ var (
 func said(text string) string {
 	text = queuedWords().ReplaceAllString(ownWords().ReplaceAllString(text, ""), "$1")
 	var out strings.Builder
-	depth, from := 0, 0
+	depth := 0
+	from := 0
 	for _, at := range reminderTag().FindAllStringIndex(text, -1) {
 		opens := strings.HasSuffix(text[at[0]:at[1]], "<system-reminder>")
 		if depth == 0 {

@@ -193,7 +193,9 @@ func matched(want, got []Block) []int {
 	for todo := []span{{0, len(want), 0, len(got)}}; len(todo) > 0; {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		i, j, n := s.a0, s.b0, 0
+		i := s.a0
+		j := s.b0
+		n := 0
 		length := map[int]int{} // of the run that ends at a block of ours
 		for x := s.a0; x < s.a1; x++ {
 			next := map[int]int{}
@@ -203,7 +205,9 @@ func matched(want, got []Block) []int {
 				}
 				next[y] = length[y-1] + 1
 				if next[y] > n {
-					i, j, n = x-next[y]+1, y-next[y]+1, next[y]
+					i = x - next[y] + 1
+					j = y - next[y] + 1
+					n = next[y]
 				}
 			}
 			length = next

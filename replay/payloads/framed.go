@@ -147,7 +147,8 @@ func paired(want, got []Block) []int {
 			taken[j] = true
 		}
 	}
-	byKey, byID := map[key][]int{}, map[key]int{}
+	byKey := map[key][]int{}
+	byID := map[key]int{}
 	for j := range got {
 		if g := &got[j]; !taken[j] {
 			byKey[g.key()] = append(byKey[g.key()], j)
@@ -156,7 +157,10 @@ func paired(want, got []Block) []int {
 			}
 		}
 	}
-	pair := func(i, j int) { at[i], taken[j] = j, true }
+	pair := func(i, j int) {
+		at[i] = j
+		taken[j] = true
+	}
 	for i := range want {
 		w := &want[i]
 		if list := byKey[w.key()]; at[i] < 0 && len(list) > 0 {
@@ -194,7 +198,8 @@ func (f *framing) add(from *wire.BodyMessage, m, b int) {
 	case f.of[r] < 0:
 		return // the client did not send it
 	}
-	ours, t := &f.ours[r], f.of[r]
+	ours := &f.ours[r]
+	t := f.of[r]
 	for _, k := range f.before[r] {
 		f.client(k, m, block.Source.Item)
 	}
@@ -204,7 +209,8 @@ func (f *framing) add(from *wire.BodyMessage, m, b int) {
 		block.CacheControl = marked
 	}
 	if same {
-		block.JSON, block.Type = f.sent[t].JSON, f.sent[t].kind
+		block.JSON = f.sent[t].JSON
+		block.Type = f.sent[t].kind
 	}
 	f.put(block, f.sent[t].role, origin{m, f.sent[t].message})
 	for _, k := range f.behind[r] {

@@ -67,7 +67,8 @@ func Score(rec *replay.Record, log *requests.Log, list []TrueRequest) (*Conversa
 			return nil, err
 		}
 	}
-	lines, blocks := &fileLines{found: map[string]bool{}}, &reader{}
+	lines := &fileLines{found: map[string]bool{}}
+	blocks := &reader{}
 	var at map[int]*TrueRequest
 	if list != nil {
 		var err error
@@ -260,7 +261,8 @@ func Sum(list []*ConversationScore, sent []TrueRequest) *PayloadScores {
 		clients string
 		track   Track
 	}
-	rows, kinds := map[group]*ScoreRow{}, map[KindRow]int{}
+	rows := map[group]*ScoreRow{}
+	kinds := map[KindRow]int{}
 	for _, s := range list {
 		r.Record.add(&s.Record)
 		seen := map[group]bool{}
@@ -348,9 +350,13 @@ func (r *PayloadScores) Measures() []ScoreMeasure {
 		switch {
 		case row.Clients != All:
 		case row.Track == Rebuilt:
-			list[1].Of, list[1].Had, list[2].Of, list[2].Had = row.Requests, row.Conversation, row.Requests, row.Whole
+			list[1].Of = row.Requests
+			list[1].Had = row.Conversation
+			list[2].Of = row.Requests
+			list[2].Had = row.Whole
 		default:
-			list[3].Of, list[3].Had = row.Requests, row.Whole
+			list[3].Of = row.Requests
+			list[3].Had = row.Whole
 		}
 	}
 	return list

@@ -80,7 +80,8 @@ type SkippedLines struct {
 
 func (s *SkippedLines) add(line int, why error) {
 	if s.Lines++; s.Lines == 1 {
-		s.First, s.Why = line, why
+		s.First = line
+		s.Why = why
 	}
 }
 
@@ -135,9 +136,12 @@ func bodyIn(value []byte) (body []byte, ok bool) {
 
 // frameOf is what a body has next to its messages, or a log says of it.
 func frameOf(body, params []byte) *requests.SentBody {
-	system, tools := requests.Member(body, "system"), requests.Member(body, "tools")
+	system := requests.Member(body, "system")
+	tools := requests.Member(body, "tools")
 	if params == nil && requests.Member(body, "model") != nil { // a body as it was sent, which has all
-		params, system, tools = body, orEmpty(system), orEmpty(tools)
+		params = body
+		system = orEmpty(system)
+		tools = orEmpty(tools)
 	}
 	f := &requests.SentBody{System: listed(system), Tools: listed(tools)}
 	var list map[string]json.RawMessage
@@ -194,7 +198,8 @@ func named(list []TrueRequest) bool {
 // match finds the true request that was sent as each request of a conversation: by the id of its response; where none is
 // known, by what it asks for, in order.
 func match(rec *replay.Record, list []TrueRequest) (map[int]*TrueRequest, error) {
-	conv, at := rec.Conv, map[int]*TrueRequest{}
+	conv := rec.Conv
+	at := map[int]*TrueRequest{}
 	if named(list) {
 		n := map[string]int{}
 		for k := range conv.Requests {
@@ -229,7 +234,8 @@ func match(rec *replay.Record, list []TrueRequest) (map[int]*TrueRequest, error)
 		want := asked(Blocks(t.Messages))
 		for k := n; k < len(asks) && k < n+mostSkipped; k++ {
 			if t.Who != "" || asks[k] == want { // a log that says who asked has all
-				at[k], n = t, k+1
+				at[k] = t
+				n = k + 1
 				break
 			}
 		}

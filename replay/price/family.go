@@ -7,28 +7,36 @@ import (
 	"strings"
 )
 
-// FindLike is Find, and for a model that the table lacks the newest of its family that is not newer than itself: like is
-// then true. It is likely to have the same window, limits and tokenizer; a price is never that of another model, and the
-// row has none. ok is false for a model of no family, or without a version.
+// FindLike is like Find. For a model that the table lacks it returns the newest model of the same family that is not
+// newer than id; like is then true, and m has no prices. Such a model probably has the same window, limits and
+// tokenizer. ok is false for a model of no known family or without a version.
 func (t *Table) FindLike(id string) (m Model, like, ok bool) {
 	m, ok = t.Find(id)
 	if ok && (m.Context > 0 || t.unpriced == nil) {
 		return m, false, true
 	}
 	if own, stated := find(t.unpriced, Normalize(id)); stated {
-		own.Rates, own.Tier, own.Fast, own.Earlier = m.Rates, m.Tier, m.Fast, m.Earlier
+		own.Rates = m.Rates
+		own.Tier = m.Tier
+		own.Fast = m.Fast
+		own.Earlier = m.Earlier
 		return own, false, true
 	}
 	if ok {
 		return m, false, true
 	}
-	asked, near := partsOf(Normalize(id)), nearness{}
+	asked := partsOf(Normalize(id))
+	near := nearness{}
 	for i := range t.Models {
 		if n := asked.near(&t.Models[i]); n.words > 0 && n.over(&near) {
-			near, m = n, t.Models[i]
+			near = n
+			m = t.Models[i]
 		}
 	}
-	m.Rates, m.Tier, m.Fast, m.Earlier = Rates{}, nil, nil, nil
+	m.Rates = Rates{}
+	m.Tier = nil
+	m.Fast = nil
+	m.Earlier = nil
 	return m, m.ID != "", m.ID != ""
 }
 

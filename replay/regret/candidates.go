@@ -190,8 +190,11 @@ func (b *builder) quotes(use *needle, text []byte, without map[uint64]bool) {
 		if n.text = all[before:behind]; strings.Contains(b.folder, n.text) {
 			return
 		}
-		n.evidence, n.quote, n.offset = Quoted, all[end:], from
-		n.before, n.after = all[:before], all[behind:end]
+		n.evidence = Quoted
+		n.quote = all[end:]
+		n.offset = from
+		n.before = all[:before]
+		n.after = all[behind:end]
 		b.found = append(b.found, n)
 	})
 }
@@ -255,7 +258,9 @@ func (b *builder) edit(use *needle, old string, reads []read) error {
 	for line := range strings.Lines(old) {
 		n := *use
 		if n.text = foldString(line); len(n.text) >= minRun {
-			n.evidence, n.quote, n.common = Edited, strings.Clone(strings.TrimSpace(line)), len(reads) > 0
+			n.evidence = Edited
+			n.quote = strings.Clone(strings.TrimSpace(line))
+			n.common = len(reads) > 0
 			lines = append(lines, n)
 		}
 	}
@@ -278,7 +283,10 @@ func (b *builder) edit(use *needle, old string, reads []read) error {
 	}
 	if lines, form := surroundings(text, old); form != "" {
 		n := *use
-		n.text, n.evidence, n.quote, n.common = form, Edited, lines, true
+		n.text = form
+		n.evidence = Edited
+		n.quote = lines
+		n.common = true
 		b.found = append(b.found, n)
 	}
 	return nil
@@ -311,7 +319,8 @@ func surroundings(text []byte, old string) (lines, form string) {
 			}
 			return strings.TrimSpace(lines), form
 		}
-		from, to = max(from-1, 0), min(to+1, len(text))
+		from = max(from-1, 0)
+		to = min(to+1, len(text))
 	}
 	return "", ""
 }
@@ -443,7 +452,8 @@ func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 				return nil, err
 			}
 		}
-		form, ends = nil, nil
+		form = nil
+		ends = nil
 		text, _, _ = bytes.Cut(text, []byte(reminder))
 		if codexHead(text) {
 			_, text, _ = bytes.Cut(text, []byte("\nOutput:\n"))
@@ -464,7 +474,8 @@ func (b *builder) shown(at int, raw, text []byte) (*shownText, error) {
 
 // linesOf lists the lines of a text that have some length, each once in what is sought.
 func (b *builder) linesOf(text []byte, ends []int) []int {
-	lines, from := []int(nil), 0
+	lines := []int(nil)
+	from := 0
 	for _, end := range ends {
 		line := text[from:end]
 		if from = end; len(line) < minLine {

@@ -62,7 +62,11 @@ func newFinder() *finder { return &finder{factor: maphash.String(maphash.MakeSee
 func (s *finder) reset() {
 	clear(s.filter[:])
 	clear(s.second[:])
-	s.sorted, s.needles, s.nodes, s.seconds, s.groups = false, s.needles[:0], s.nodes[:0], s.seconds[:0], s.groups[:0]
+	s.sorted = false
+	s.needles = s.needles[:0]
+	s.nodes = s.nodes[:0]
+	s.seconds = s.seconds[:0]
+	s.groups = s.groups[:0]
 }
 
 // filterBits is how many bits a filter has.
@@ -224,12 +228,14 @@ func (s *finder) each(text []byte, found func(id, from int) bool) {
 func (s *finder) begin(g *group, text []byte, from int, found func(id, from int) bool) {
 	rest := text[from:]
 	next := words(rest)
-	below, above := g.from, g.to
+	below := g.from
+	above := g.to
 	least, most := 0, 0 // bytes that the text has in common with the nodes below-1 and above, as far as they are known
 	for below < above { // above becomes the first node behind the text
 		k := (below + above) / 2
 		s.looked++
-		behind, same := false, 0
+		behind := false
+		same := 0
 		if w := s.seconds[k]; w == next {
 			node := s.nodes[k].text
 			same = common(node, rest, max(min(least, most), min(len(node), len(rest), 3*prefix)))
@@ -238,9 +244,11 @@ func (s *finder) begin(g *group, text []byte, from int, found func(id, from int)
 			behind = w[0] > next[0] || w[0] == next[0] && w[1] > next[1]
 		}
 		if behind {
-			above, most = k, same
+			above = k
+			most = same
 		} else {
-			below, least = k+1, same
+			below = k + 1
+			least = same
 		}
 	}
 	same := -1 // bytes that the text has in common with the first node, all of which the shorter ones have, too

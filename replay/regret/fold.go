@@ -14,7 +14,8 @@ import (
 // What is not contained in this form is not contained in any other.
 func fold(dst, text []byte) []byte {
 	dst = slices.Grow(dst, len(text))
-	to, n := dst[len(dst):len(dst)+len(text)], 0
+	to := dst[len(dst) : len(dst)+len(text)]
+	n := 0
 	for len(text) > 0 {
 		if c := text[0]; c == ' ' || c >= '0' && c <= '9' {
 			_, text, _ = session.CutLineNumber(text)
@@ -39,7 +40,9 @@ func fold(dst, text []byte) []byte {
 func foldJSON(dst, raw []byte, ends *[]int) ([]byte, bool) {
 	dst = slices.Grow(dst, len(raw))
 	base := len(dst)
-	to, n, start := dst[base:base+len(raw)], 0, 0
+	to := dst[base : base+len(raw)]
+	n := 0
+	start := 0
 	for i := 0; i < len(raw); {
 		if i == start {
 			var ok bool
@@ -210,7 +213,8 @@ var nameByte = func() (t [256]bool) {
 // named reports whether a run of name bytes is a name: it has a digit, an underscore, a hyphen or a capital after a
 // small letter, and enough letters and digits.
 func named(w []byte) bool {
-	size, mark := 0, false
+	size := 0
+	mark := false
 	for i := 0; i < len(w); i++ {
 		c := w[i]
 		if folded[c] == 0 {

@@ -75,13 +75,15 @@ func newJudge(x *Index, edits []policy.Edit, record bool) *judge {
 
 // source is the smallest removed block that would have served a use, -1 where none was removed.
 func (j *judge) source(u *needle, w policy.Weigher) int {
-	source, least := -1, 0
+	source := -1
+	least := 0
 	for _, b := range u.sources {
 		if j.removedBy[b] == 0 {
 			continue
 		}
 		if t := w.Block(j.at(b)); source < 0 || t < least {
-			source, least = b, t
+			source = b
+			least = t
 		}
 	}
 	return source
@@ -89,7 +91,8 @@ func (j *judge) source(u *needle, w policy.Weigher) int {
 
 func (j *judge) miss(u *needle, source int, w policy.Weigher) Miss {
 	from, _ := j.at(source)
-	bl, e := j.block(source), j.edits[j.removedBy[source]-1]
+	bl := j.block(source)
+	e := j.edits[j.removedBy[source]-1]
 	m := Miss{
 		Message: j.conv.Messages[from].UUID, Line: bl.Line, Removed: e.Request, Stage: e.Stage, Kind: e.Kind,
 		Needed: u.request, Evidence: u.evidence, Quote: u.quote, Tokens: w.Block(j.at(source)),
@@ -144,7 +147,8 @@ func (j *judge) rebuilt(i int) {
 
 func (j *judge) reopen(m int) {
 	if !j.isOpen[m] {
-		j.isOpen[m], j.open = true, append(j.open, m)
+		j.isOpen[m] = true
+		j.open = append(j.open, m)
 	}
 }
 

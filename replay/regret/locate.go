@@ -73,7 +73,8 @@ func (l *locator) block(b int) error {
 		}
 		known = l.known.of(raw)
 	}
-	first, asked := known.block-1, []*shownText(nil)
+	first := known.block - 1
+	asked := []*shownText(nil)
 	if first >= 0 {
 		l.forms.repeat(first, b)
 		if asked = l.unanswered(b, known); len(asked) == 0 && l.same.none(first) {

@@ -83,7 +83,8 @@ func (s *sight) join(to int) {
 
 // show puts a message into view or takes it out.
 func (s *sight) show(m int, in bool) {
-	from, to := s.base[m], s.base[m+1]
+	from := s.base[m]
+	to := s.base[m+1]
 	if from < to && s.present[from] == in {
 		return
 	}

@@ -57,7 +57,8 @@ type CacheMiss struct {
 // Recorded are the main requests of a recorded conversation by their usage, at the prices of a table (nil: the embedded
 // one), and its cache misses by request. track is its own replay. A request without usage has no amounts.
 func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.Table) ([]PaidInput, map[int]*CacheMiss) {
-	misses, repeated := map[int]*CacheMiss{}, make([]int, len(conv.Requests)+1)
+	misses := map[int]*CacheMiss{}
+	repeated := make([]int, len(conv.Requests)+1)
 	for _, r := range track.Main() {
 		repeated[r.N] = r.Repeated
 	}
@@ -68,7 +69,8 @@ func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.T
 			misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, r.Repeated, sent)-p.Recorded, 0), Unexplained: p.Unexplained()}
 		}
 	}
-	list, own := make([]PaidInput, len(conv.Requests)), bill.Of(conv, table)
+	list := make([]PaidInput, len(conv.Requests))
+	own := bill.Of(conv, table)
 	for i := range conv.Charges {
 		c := &conv.Charges[i]
 		if c.Kind == session.ChargeRequest && c.HasUsage && c.Request > 0 && c.Request <= len(list) {
@@ -82,9 +84,11 @@ func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.T
 func recorded(c *session.Charge, p *bill.Part, repeated int, miss *CacheMiss) PaidInput {
 	in := bill.RecordedSplit(&c.Usage)
 	cost := func(s cache.Split) int64 { return p.Rates.Cost(s, 0).Nano }
-	lost, left := 0, in
+	lost := 0
+	left := in
 	if miss != nil {
-		lost, left = miss.Lost, without(in, miss.Lost)
+		lost = miss.Lost
+		left = without(in, miss.Lost)
 		miss.USD = price.USD{Nano: cost(in) - cost(left) - cost(cache.Split{Read: lost}), Known: p.CostUSD.Known}
 	}
 	again := max(min(repeated, in.Input())-in.Read-lost, 0)
@@ -125,7 +129,8 @@ func Simulated(tl *replay.Timeline, missed func(r *replay.Request) bool) []PaidI
 	list := make([]PaidInput, 0, tl.Totals.Requests)
 	for _, m := range tl.Main() {
 		p := cmp.Or(m.CostParts, &replay.CostParts{})
-		ideal, lost := p.Ideal.Nano-p.Restarts.Nano-p.Changes.Nano, p.Restarts.Nano+p.Changes.Nano+p.Breaks.Nano+p.Lifetime.Nano+p.Placement.Nano
+		ideal := p.Ideal.Nano - p.Restarts.Nano - p.Changes.Nano
+		lost := p.Restarts.Nano + p.Changes.Nano + p.Breaks.Nano + p.Lifetime.Nano + p.Placement.Nano
 		r := PaidInput{Reads: Amount{m.Repeated, p.Reads.Nano}, New: Amount{Tokens: m.Payload - m.Repeated}, Known: m.CostParts != nil}
 		switch {
 		case missed(m):

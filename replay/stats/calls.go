@@ -40,7 +40,8 @@ func shortened(s string) string {
 	s = strings.TrimSpace(s)
 	line, _, more := strings.Cut(s, "\n")
 	if n := utf8.RuneCountInString(line); n > maxTarget {
-		line, more = string([]rune(line)[:maxTarget-1]), true
+		line = string([]rune(line)[:maxTarget-1])
+		more = true
 	}
 	if line = strings.TrimSpace(line); more {
 		line += "…"
@@ -64,13 +65,15 @@ func readInput(conv *session.Conversation, texts *session.BlockReader, message, 
 func filePath(folder, name string) string {
 	windows := strings.Contains(folder, `\`) || len(name) > 2 && name[1] == ':' && (name[2] == '\\' || name[2] == '/')
 	if windows {
-		folder, name = strings.ReplaceAll(folder, `\`, "/"), strings.ReplaceAll(name, `\`, "/")
+		folder = strings.ReplaceAll(folder, `\`, "/")
+		name = strings.ReplaceAll(name, `\`, "/")
 	}
 	absolute := strings.HasPrefix(name, "/") || strings.HasPrefix(name, "~") || windows && len(name) > 1 && name[1] == ':'
 	if !absolute {
 		name = folder + "/" + name
 	}
-	name, folder = path.Clean(name), path.Clean(folder)
+	name = path.Clean(name)
+	folder = path.Clean(folder)
 	if in, ok := strings.CutPrefix(name, folder+"/"); ok && folder != "/" {
 		return in
 	}

@@ -80,7 +80,8 @@ func (b *builder) turns(main []mainRequest) error {
 			if err != nil {
 				return err
 			}
-			open.Prompt, open.Line = shortened(text), msg.Line
+			open.Prompt = shortened(text)
+			open.Line = msg.Line
 		}
 	}
 	end()
@@ -169,7 +170,8 @@ func (b *builder) fileList() {
 		b.byPath[r.path].Add(&one)
 		b.Reads.Add(&one)
 	}
-	b.Reads.Missed, b.Reads.Dropped = b.files.missed, len(b.files.dropped)
+	b.Reads.Missed = b.files.missed
+	b.Reads.Dropped = len(b.files.dropped)
 	b.Files = []FileReads{}
 	for _, path := range slices.Sorted(maps.Keys(b.byPath)) {
 		if f := b.byPath[path]; f.Results > 0 {
@@ -196,7 +198,9 @@ func NewAgent(rec *replay.Record, about session.Subagent, table *price.Table) (a
 	a = Agent{Type: cmp.Or(about.Type, forkOf(conv.Agent)), ToolUse: about.ToolUse}
 	a.Bill = bill.Of(conv, table)
 	short := &a.Bill.Partial
-	a.Estimated, a.Output, a.CostUSD = short.Calls, a.Bill.Output+short.Tokens, a.Bill.CostUSD
+	a.Estimated = short.Calls
+	a.Output = a.Bill.Output + short.Tokens
+	a.CostUSD = a.Bill.CostUSD
 	a.CostUSD.Add(short.CostUSD)
 	b := &builder{conv: conv}
 	for m := range conv.Messages {
@@ -224,7 +228,8 @@ func promptKey(s string) string { return strings.TrimSpace(s) }
 // subagents adds the transcripts of subagents to the calls that started them.
 func (b *builder) subagents(agents []Agent) {
 	for _, a := range agents {
-		kind, ok := a.Type, a.Type != ""
+		kind := a.Type
+		ok := a.Type != ""
 		if !ok {
 			kind, ok = b.prompts["call "+a.ToolUse]
 		}

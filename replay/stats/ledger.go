@@ -199,7 +199,9 @@ func (l *Ledger) set(n int, b *LedgerBlock, in bool, tokens int) {
 	}
 	l.sum += tokens - b.tokens
 	l.close(b, n-1)
-	b.open, b.tokens, b.from = in, tokens, n
+	b.open = in
+	b.tokens = tokens
+	b.from = n
 }
 
 // close ends the open span of a block with request n.

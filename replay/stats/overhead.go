@@ -82,11 +82,15 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 	if o.Parts, err = PromptParts(rec, s.Counter, shape, of.Tokens); err != nil {
 		return err
 	}
-	index, all, allSent := map[string]int{}, 0, 0
+	index := map[string]int{}
+	all := 0
+	allSent := 0
 	for i := range o.Parts {
 		p := &o.Parts[i]
 		index[p.key()] = i
-		o.Bytes, o.Tokens, all = o.Bytes+p.Bytes, o.Tokens+p.Tokens, all+p.weight
+		o.Bytes += p.Bytes
+		o.Tokens += p.Tokens
+		all += p.weight
 	}
 	had := map[int][]OverheadPart{} // by the line of a shape
 	for n := 1; n <= s.Until; n++ {
@@ -108,7 +112,8 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 			was := &had[line][i]
 			k, ok := index[was.key()]
 			if !ok && was.Part == ToolPart { // gone by the request
-				k, ok = len(o.Parts), true
+				k = len(o.Parts)
+				ok = true
 				index[was.key()] = k
 				o.Parts = append(o.Parts, OverheadPart{Part: ToolPart, Name: was.Name, Server: was.Server})
 			}
@@ -119,7 +124,8 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 				if was.weight != p.weight {
 					sent = was.weight * o.Tokens / max(all, 1)
 				}
-				p.Sent, allSent = p.Sent+sent, allSent+sent
+				p.Sent += sent
+				allSent += sent
 			}
 		}
 	}
@@ -162,7 +168,8 @@ func PromptParts(rec *replay.Record, counter string, shape *requests.Shape, know
 			return nil, err
 		}
 	}
-	weights, total := make([]int, len(list)), 0
+	weights := make([]int, len(list))
+	total := 0
 	for i := range list {
 		p := &list[i]
 		if p.weight = p.Bytes; table != nil {
@@ -270,7 +277,8 @@ const heading, fence = "# ", "```"
 
 // sections cuts a text, which is JSON, before each heading of the first level.
 func sections(text []byte) (list [][]byte) {
-	from, fenced := 0, false
+	from := 0
+	fenced := false
 	for i := 0; i+1 < len(text); i++ {
 		if text[i] != '\\' {
 			continue
@@ -316,7 +324,8 @@ func portions(parts []OverheadPart) (list []Portion) {
 		}
 		i := slices.IndexFunc(list, func(o Portion) bool { return o.Name == name })
 		if i < 0 {
-			i, list = len(list), append(list, Portion{Name: name})
+			i = len(list)
+			list = append(list, Portion{Name: name})
 		}
 		list[i].Tokens += p.Tokens
 		list[i].Blocks++

@@ -110,7 +110,8 @@ func (f *files) read(block int, path, text string, asked, request int) {
 func (f *files) merge(held, lines []line, r *reading, asked, request int) (merged []line) {
 	for _, n := range lines {
 		for len(held) > 0 && held[0].number < n.number {
-			merged, held = append(merged, held[0]), held[1:]
+			merged = append(merged, held[0])
+			held = held[1:]
 		}
 		if len(held) > 0 && held[0].number == n.number {
 			old := held[0]
@@ -170,14 +171,16 @@ func (f *files) edit(path string, e session.FileEdit, request int) {
 	}
 	j := join(held)
 	shift := strings.Count(e.New, "\n") - strings.Count(e.Old, "\n")
-	old, found := []byte(e.Old), false
+	old := []byte(e.Old)
+	found := false
 	for at := 0; ; {
 		i := bytes.Index(j.text[at:], old)
 		if i < 0 {
 			break
 		}
 		found = true
-		from, to := at+i, at+i+len(old)
+		from := at + i
+		to := at + i + len(old)
 		first := sort.SearchInts(j.starts, from+1) - 1
 		last := sort.SearchInts(j.starts, to) - 1
 		for k := first; k <= last; k++ {
@@ -192,7 +195,8 @@ func (f *files) edit(path string, e session.FileEdit, request int) {
 		f.missed++
 		return
 	}
-	out, by := held[:0], 0
+	out := held[:0]
+	by := 0
 	for k := range held {
 		if by += j.moved[k]; j.gone[k] {
 			f.supersede(&held[k], request, byEdit)

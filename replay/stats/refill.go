@@ -54,9 +54,11 @@ func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refi
 		if ev.Kind != policy.KindSummarize {
 			continue
 		}
-		from, after := 1, 0
+		from := 1
+		after := 0
 		if last != nil {
-			from, after = atRequest(last, main), last.After
+			from = atRequest(last, main)
+			after = last.After
 		}
 		if to := atRequest(ev, main); from < to {
 			r := Refill{From: from, To: to, Requests: to - from, After: after, Before: ev.Before, System: sizes[to-2], Freed: portion(1000, ev.Saved, ev.Before)}
@@ -111,7 +113,8 @@ func (r *Refill) fill(conv *session.Conversation, blocks []*LedgerBlock, t *targ
 		category   category.Name
 		of, target string
 	}
-	parts, heaviest := map[key]*RefillSource{}, map[key]*RefillSource{}
+	parts := map[key]*RefillSource{}
+	heaviest := map[key]*RefillSource{}
 	add := func(sums map[key]*RefillSource, k key, line, tokens int) {
 		s := sums[k]
 		if s == nil {

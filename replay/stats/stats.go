@@ -277,7 +277,8 @@ func begin(conv *session.Conversation, tl *replay.Timeline, l *Ledger, main []ma
 
 // build reads the conversation.
 func build(conv *session.Conversation, tl *replay.Timeline, l *Ledger, at Extent) (*builder, error) {
-	main, results := mainRequests(tl), 0
+	main := mainRequests(tl)
+	results := 0
 	b := begin(conv, tl, l, main, at)
 	for m := range conv.Messages {
 		for i := range conv.Messages[m].Blocks {
@@ -311,7 +312,8 @@ func mainRequests(tl *replay.Timeline) []mainRequest {
 	for _, r := range tl.Main() {
 		q := mainRequest{time: r.Time, payload: r.Payload, overhead: r.Overhead}
 		if u := r.Recorded; u != nil {
-			q.input, q.recorded = u.Input+u.CacheRead+u.CacheWrite, true
+			q.input = u.Input + u.CacheRead + u.CacheWrite
+			q.recorded = true
 		}
 		list = append(list, q)
 	}
@@ -349,11 +351,14 @@ func (l *Ledger) composition(s *SessionStats, costs *tokenCosts, sizes []int) []
 		x := CategoryTokens{Category: b.Category, USD: costs.block(b, s.Until)}
 		_, x.Sent = b.carried(s.Until)
 		if at, ok := b.At(s.Request); ok {
-			x.Tokens, x.Blocks = at.Tokens, 1
+			x.Tokens = at.Tokens
+			x.Blocks = 1
 		}
 		x.Of = []Portion{{cmp.Or(b.Of, otherPart), x.Tokens, x.Blocks, x.USD}}
 		c.Add(x)
-		rest.Tokens, rest.Sent, rest.USD.Nano = rest.Tokens-x.Tokens, rest.Sent-x.Sent, rest.USD.Nano-x.USD.Nano
+		rest.Tokens -= x.Tokens
+		rest.Sent -= x.Sent
+		rest.USD.Nano -= x.USD.Nano
 	}
 	if rest.Tokens == 0 && rest.Sent == 0 { // what rounding left
 		rest.Category = category.System
@@ -399,7 +404,9 @@ func (c ContentSums) Add(x CategoryTokens) {
 
 // List returns the categories that are something, with their shares.
 func (c ContentSums) List() []CategoryTokens {
-	list, tokens, sent := []CategoryTokens{}, []int{}, []int{}
+	list := []CategoryTokens{}
+	tokens := []int{}
+	sent := []int{}
 	for _, name := range category.All() {
 		x := c[name]
 		if x == nil || x.Tokens == 0 && x.Blocks == 0 && x.Sent == 0 && x.USD.Nano == 0 {
@@ -414,11 +421,15 @@ func (c ContentSums) List() []CategoryTokens {
 		slices.SortFunc(x.Of, func(a, b Portion) int {
 			return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(b.USD.Nano, a.USD.Nano), strings.Compare(a.Name, b.Name))
 		})
-		list, tokens, sent = append(list, x.CategoryTokens), append(tokens, x.Tokens), append(sent, x.Sent)
+		list = append(list, x.CategoryTokens)
+		tokens = append(tokens, x.Tokens)
+		sent = append(sent, x.Sent)
 	}
-	shares, sentShares := Apportion(tokens, 1000), Apportion(sent, 1000)
+	shares := Apportion(tokens, 1000)
+	sentShares := Apportion(sent, 1000)
 	for i := range list {
-		list[i].PerMille, list[i].SentPer = shares[i], sentShares[i]
+		list[i].PerMille = shares[i]
+		list[i].SentPer = sentShares[i]
 	}
 	return list
 }
@@ -434,7 +445,8 @@ func Apportion(weights []int, parts int) []int {
 	if total <= 0 {
 		return shares
 	}
-	order, left := make([]int, len(weights)), parts
+	order := make([]int, len(weights))
+	left := parts
 	rest := make([]int64, len(weights))
 	for i, w := range weights {
 		x := int64(w) * int64(parts)
@@ -442,7 +454,9 @@ func Apportion(weights []int, parts int) []int {
 		if x%int64(total) < 0 {
 			q--
 		}
-		shares[i], rest[i], order[i] = int(q), x-q*int64(total), i
+		shares[i] = int(q)
+		rest[i] = x - q*int64(total)
+		order[i] = i
 		left -= int(q)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(rest[b], rest[a]) })

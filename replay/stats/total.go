@@ -34,7 +34,9 @@ type StatsTotal struct {
 func Sum(list []*SessionStats) *StatsTotal {
 	t := &StatsTotal{Sessions: len(list), CacheFit: &replay.CacheFit{}, Repeated: Repeated{Groups: []Duplicate{}}, Tools: []Tool{}, Subagents: []SubagentType{}}
 	var ledger bill.Ledger
-	sums, tools, agents := ContentSums{}, map[string]int{}, map[string]int{}
+	sums := ContentSums{}
+	tools := map[string]int{}
+	agents := map[string]int{}
 	for _, s := range list {
 		t.Requests += s.Until
 		t.Tokens += s.Tokens

@@ -50,7 +50,8 @@ func ParseAxis(text string) (Axis, error) {
 // splitValues splits at commas outside of brackets.
 func splitValues(s string) []string {
 	var out []string
-	depth, from := 0, 0
+	depth := 0
+	from := 0
 	for i, c := range s {
 		switch c {
 		case '[', '{', '(':

@@ -41,7 +41,8 @@ type SweptGroup struct {
 func (s *Grid) groups(candidates []int, of func(one *compare.ComparedSession) SweptGroup) (list []SweptGroup) {
 	for i := range s.Against.Sessions {
 		one := &s.Against.Sessions[i]
-		first, group := one.Values[0][s.Against.Judged], of(one)
+		first := one.Values[0][s.Against.Judged]
+		group := of(one)
 		k := slices.IndexFunc(list, func(g SweptGroup) bool { return g.Window == group.Window && g.Project == group.Project })
 		if k < 0 {
 			k = len(list)
@@ -110,11 +111,14 @@ func (s *Grid) holdOut(candidates []int, permute func(n int) []int) (h HoldOut) 
 	shares := make([]exact.Decimal, 0, draws)
 	for range draws {
 		drawn := permute(len(projects))
-		half, others := drawn[:len(drawn)/2], drawn[len(drawn)/2:]
-		best, least := 0, sum(half, 0).num
+		half := drawn[:len(drawn)/2]
+		others := drawn[len(drawn)/2:]
+		best := 0
+		least := sum(half, 0).num
 		for c := range candidates {
 			if n := sum(half, c).num; n < least {
-				best, least = c, n
+				best = c
+				least = n
 			}
 		}
 		r := sum(others, best)
@@ -124,7 +128,8 @@ func (s *Grid) holdOut(candidates []int, permute func(n int) []int) (h HoldOut) 
 		shares = append(shares, exact.Ratio(exact.Whole(r.num), exact.Whole(r.den), 4))
 	}
 	slices.SortFunc(shares, exact.Decimal.Cmp)
-	h.Draws, h.Median = draws, shares[draws/2]
+	h.Draws = draws
+	h.Median = shares[draws/2]
 	best := slices.Index(candidates, s.Best)
 	for k := range projects {
 		if projects[k].ratios[best].num > 0 {

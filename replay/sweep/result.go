@@ -88,12 +88,15 @@ func (s *Grid) Mark(permute func(n int) []int) {
 		s.By = append(s.By, "misses")
 	}
 	s.compareAlike()
-	s.Front, s.Best = make([]bool, len(s.Results)), -1
+	s.Front = make([]bool, len(s.Results))
+	s.Best = -1
 	var values [][]exact.Decimal
 	var candidates []int
 	for i := range s.Results {
-		row, counted := &s.Results[i], &s.Against.Policies[1+i]
-		row.Common, row.Bound = counted.Figures, counted.Infeasible > 0
+		row := &s.Results[i]
+		counted := &s.Against.Policies[1+i]
+		row.Common = counted.Figures
+		row.Bound = counted.Infeasible > 0
 		if row.Bound || s.Same[i] < i {
 			continue
 		}
@@ -101,7 +104,8 @@ func (s *Grid) Mark(permute func(n int) []int) {
 		for _, name := range s.By {
 			v = append(v, row.Common[slices.Index(figures, name)].Total)
 		}
-		values, candidates = append(values, v), append(candidates, i)
+		values = append(values, v)
+		candidates = append(candidates, i)
 		if s.Best < 0 || v[0].Cmp(s.total(s.Best)) < 0 {
 			s.Best = i
 		}

@@ -112,18 +112,21 @@ func (t texts) measure(n jsonl.Metrics, put put) {
 
 // toolTexts are the measures of a tool's input and result.
 func toolTexts(tool string) (input, result texts) {
-	input, result = texts{OtherInput, noMarks}, texts{OtherChars, OtherMarks}
+	input = texts{OtherInput, noMarks}
+	result = texts{OtherChars, OtherMarks}
 	switch tool {
 	case "Read", "NotebookRead":
 		result = texts{ReadChars, ReadMarks}
 	case "Bash":
-		input, result = texts{BashInput, noMarks}, texts{BashChars, BashMarks}
+		input = texts{BashInput, noMarks}
+		result = texts{BashChars, BashMarks}
 	case "BashOutput", "TaskOutput":
 		result = texts{BashChars, BashMarks}
 	case "Grep", "Glob", "LS":
 		result = texts{SearchChars, SearchMarks}
 	case "Edit", "Write", "MultiEdit", "NotebookEdit":
-		input, result = texts{EditInput, noMarks}, texts{EditChars, noMarks}
+		input = texts{EditInput, noMarks}
+		result = texts{EditChars, noMarks}
 	}
 	return input, result
 }
@@ -270,7 +273,8 @@ func (s *Meter) reasoned(m int) (n float64, recorded bool) {
 	if !s.reliable[m] || msg.Usage.Thinking == 0 && s.model.Encoder == nil {
 		return 0, false
 	}
-	hidden, rest := 0, msg.Usage.Output
+	hidden := 0
+	rest := msg.Usage.Output
 	for b := range msg.Blocks {
 		switch {
 		case s.isHidden(msg, &msg.Blocks[b]):

@@ -96,7 +96,8 @@ func learn(meter *Meter, spans []Increment) []Sample {
 			continue
 		}
 		if next%step == 0 {
-			joined, less := meter.joined(&spans[i]), meter.Sent(left...)
+			joined := meter.joined(&spans[i])
+			less := meter.Sent(left...)
 			joined.Add(&less, -1)
 			samples = append(samples, Sample{joined, float64(spans[i].Growth)})
 		}

@@ -33,7 +33,8 @@ func (f Factor) Of(n int) int {
 		return n
 	}
 	x := int64(n)*f.To*2 + f.From
-	n, rest := int(x/(2*f.From)), x%(2*f.From)
+	n = int(x / (2 * f.From))
+	rest := x % (2 * f.From)
 	if rest < 0 {
 		n--
 	}

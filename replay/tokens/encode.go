@@ -166,10 +166,12 @@ func (w *encoding) block(m, b int) (int, error) {
 		return 0, err
 	}
 	decode := func() ([]byte, error) { return w.texts.Decode(m, b, raw) }
-	as, name := asText, ""
+	as := asText
+	name := ""
 	switch {
 	case bl.Kind == jsonl.KindToolUse || bl.Kind == jsonl.KindServerToolUse:
-		as, name = asToolUse, bl.Name
+		as = asToolUse
+		name = bl.Name
 	case bl.Kind != jsonl.KindAttachment && w.conv.Messages[m].Class != session.ClassMeta && len(raw) > 0 && raw[0] == '"':
 		as = asString
 	default:

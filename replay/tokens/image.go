@@ -21,7 +21,8 @@ var (
 )
 
 func (l imageLimits) fit(w, h int) (tokens int, ok bool) {
-	across, down := (w+patch-1)/patch, (h+patch-1)/patch
+	across := (w + patch - 1) / patch
+	down := (h + patch - 1) / patch
 	return across * down, across*patch <= l.edge && down*patch <= l.edge && across*down <= l.tokens
 }
 
@@ -33,14 +34,16 @@ func ImageCost(w, h int, large bool) int {
 	if large {
 		l = largeImages
 	}
-	long, short := max(w, h), max(min(w, h), 1)
+	long := max(w, h)
+	short := max(min(w, h), 1)
 	if n, ok := l.fit(long, short); ok {
 		return n
 	}
 	scaled := func(edge int) int {
 		return max(int(math.RoundToEven(float64(edge)*float64(short)/float64(long))), 1)
 	}
-	fits, not := 1, long
+	fits := 1
+	not := long
 	for not-fits > 1 {
 		mid := fits + (not-fits)/2
 		if _, ok := l.fit(mid, scaled(mid)); ok {
@@ -58,9 +61,11 @@ func ImageCost(w, h int, large bool) int {
 func ImageSize(head []byte) (w, h int, ok bool) {
 	switch {
 	case at(head, 0, "\x89PNG\r\n\x1a\n") && at(head, 12, "IHDR") && len(head) >= 24:
-		w, h = int(binary.BigEndian.Uint32(head[16:])), int(binary.BigEndian.Uint32(head[20:]))
+		w = int(binary.BigEndian.Uint32(head[16:]))
+		h = int(binary.BigEndian.Uint32(head[20:]))
 	case (at(head, 0, "GIF87a") || at(head, 0, "GIF89a")) && len(head) >= 10:
-		w, h = int(binary.LittleEndian.Uint16(head[6:])), int(binary.LittleEndian.Uint16(head[8:]))
+		w = int(binary.LittleEndian.Uint16(head[6:]))
+		h = int(binary.LittleEndian.Uint16(head[8:]))
 	case at(head, 0, "\xff\xd8"):
 		w, h = jpegSize(head)
 	case at(head, 0, "RIFF") && at(head, 8, "WEBP"):

@@ -29,9 +29,11 @@ func (r *TokenRates) Tokens(a *Amounts) float64 {
 // (documentation: a million tokens are 3.4 or 2.5 million characters), 2.87 and 2.3 of tool input and output
 // (recorded tool output), a token per character outside ASCII, and images by the formula.
 func Documented(tokenizer string) TokenRates {
-	prose, tool := 1/3.4, 1/2.87
+	prose := 1 / 3.4
+	tool := 1 / 2.87
 	if tokenizer == NewTokenizer {
-		prose, tool = 1/2.5, 1/2.3
+		prose = 1 / 2.5
+		tool = 1 / 2.3
 	}
 	r := TokenRates{Output: 1, ReadWide: 1, Wide: 1, Images: 1, ToolUses: 24 * tool, Results: 8, References: 800}
 	for _, m := range []Measure{TextChars, ThinkingChars, PromptChars, NoteChars, AttachedChars} {

@@ -35,7 +35,8 @@ const DropThreshold = 2000
 // Spans returns the spans of a conversation's requests, in order. A span is whole if neither the client nor the API recorded
 // a removal from the view and was not restarted, the model stayed the same and no result is lost.
 func Spans(conv *session.Conversation, model CountedModel) (spans []Increment, drops []Drop) {
-	cut, edited := map[int]bool{}, editedRequests(conv)
+	cut := map[int]bool{}
+	edited := editedRequests(conv)
 	for i := range conv.Boundaries {
 		cut[conv.Boundaries[i].Request] = true
 	}
@@ -129,7 +130,8 @@ func dropped(p, q *session.Message, s *Increment, model CountedModel) Drop {
 	case p.Version != q.Version:
 		d.Cause = "client version " + p.Version + " to " + q.Version
 	case model.client(p.Version).SilentMicrocompaction(p.Usage.Total(), -s.Growth):
-		d.Cause, d.Shared = Unrecorded, false
+		d.Cause = Unrecorded
+		d.Shared = false
 	}
 	return d
 }

@@ -42,19 +42,24 @@ func (t *Thinking) Request(m int, model string) (left, back []policy.Target) {
 		t.message(t.next)
 	}
 	if t.copied && t.open && t.keeps(model) { // a fork in mid-turn is sent the thinking of all of its parent's turns
-		t.turn, t.sent, t.answered = append(t.sent, t.turn...), nil, 0
+		t.turn = append(t.sent, t.turn...)
+		t.sent = nil
+		t.answered = 0
 	}
 	t.copied = false
 	if version := t.conv.Messages[m].Version; model != t.model || version != t.version {
-		t.model, t.version = model, version
+		t.model = model
+		t.version = version
 		t.clear = t.clears(model) && !t.client(version).KeepsThinking
 	}
 	if t.clear {
-		left, t.sent = t.sent, nil
+		left = t.sent
+		t.sent = nil
 		t.out = append(t.out, left...)
 		return left, nil
 	}
-	back, t.out = t.out, nil
+	back = t.out
+	t.out = nil
 	t.sent = append(t.sent, back...)
 	return nil, back
 }
@@ -67,7 +72,8 @@ func (t *Thinking) message(m int) {
 			ended = t.answered
 		}
 		t.sent = append(t.sent, t.turn[:ended]...)
-		t.turn, t.answered = append(t.turn[:0], t.turn[ended:]...), 0
+		t.turn = append(t.turn[:0], t.turn[ended:]...)
+		t.answered = 0
 	}
 	for b := range msg.Blocks {
 		if k := msg.Blocks[b].Kind; k == jsonl.KindThinking || k == jsonl.KindRedactedThinking {
@@ -102,5 +108,9 @@ func isFinalAnswer(msg *session.Message) bool {
 
 // forget drops what has been said so far: it is not sent any more.
 func (t *Thinking) forget(m int) {
-	t.next, t.turn, t.answered, t.sent, t.out = m, t.turn[:0], 0, nil, nil
+	t.next = m
+	t.turn = t.turn[:0]
+	t.answered = 0
+	t.sent = nil
+	t.out = nil
 }

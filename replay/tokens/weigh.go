@@ -119,7 +119,8 @@ func (w *weighing) around(m int) float64 {
 // least 0.4 and at most 2.5. The rest of the growth belongs to no block.
 func (w *weighing) share(s *Increment, less leaving) {
 	const least, most = 0.4, 2.5
-	known, rest := -less.before, -less.own
+	known := -less.before
+	rest := -less.own
 	for m := s.From; m < s.To; m++ {
 		if w.meter.reliable[m] {
 			out, _ := w.recorded(m)
@@ -148,7 +149,8 @@ func (w *weighing) share(s *Increment, less leaving) {
 func (w *weighing) set(m int, by float64) {
 	blocks := w.conv.Messages[m].Blocks
 	base := w.base[w.start[m]:w.start[m+1]]
-	around, thought := w.around(m), by
+	around := w.around(m)
+	thought := by
 	if w.meter.reliable[m] {
 		by, thought = w.output(m, base)
 	} else {
@@ -181,7 +183,8 @@ func (w *weighing) recorded(m int) (out, reasoning float64) {
 // the other blocks leave. It returns the factors of the other blocks and of the thinking.
 func (w *weighing) output(m int, base []float64) (by, thought float64) {
 	msg := &w.conv.Messages[m]
-	sum, hidden := 0.0, 0.0
+	sum := 0.0
+	hidden := 0.0
 	for b := range msg.Blocks {
 		if w.meter.isHidden(msg, &msg.Blocks[b]) {
 			hidden += base[b]

@@ -262,7 +262,8 @@ func (tr *Tracer) reorder(s *Step, v *view.View, edits []policy.Edit) {
 		at, ok := left[e]
 		if !ok {
 			at = len(s.Left)
-			left[e], s.Left = at, append(s.Left, Left{Edit: e})
+			left[e] = at
+			s.Left = append(s.Left, Left{Edit: e})
 		}
 		s.Left[at].Items = append(s.Left[at].Items, tr.item(v, id))
 	}
@@ -383,7 +384,8 @@ func (tr *Tracer) item(v *view.View, id policy.ItemID) int {
 		First: len(tr.t.Blocks), Blocks: len(m.Blocks), Tag: -1, Edit: -1,
 	}
 	for b := range m.Blocks {
-		bl, t := &m.Blocks[b], policy.BlockOf(id, b)
+		bl := &m.Blocks[b]
+		t := policy.BlockOf(id, b)
 		one := TracedBlock{Kind: bl.Type, Tool: bl.Name, Tokens: v.RecordedTokens(t), Text: -1}
 		one.Class, _ = tr.kinds.Of(v, t)
 		if bl.Kind == jsonl.KindToolResult {
@@ -466,7 +468,8 @@ func Shorten(s string, most int) string {
 	if most <= 0 || len(s) <= most {
 		return s
 	}
-	head, tail := most*3/4, len(s)-most/4
+	head := most * 3 / 4
+	tail := len(s) - most/4
 	for head > 0 && !utf8.RuneStart(s[head]) {
 		head--
 	}

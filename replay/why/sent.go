@@ -39,7 +39,8 @@ func sentOf(rec *replay.Record, log *requests.Log) (map[int]RecordedCause, error
 		return all, nil
 	}
 	for n := 2; n <= len(rec.Conv.Requests); n++ {
-		before, after := requestAt(rec, log, n-1), requestAt(rec, log, n)
+		before := requestAt(rec, log, n-1)
+		after := requestAt(rec, log, n)
 		if before == nil || after == nil || before.Fault != "" || after.Fault != "" {
 			continue
 		}
@@ -69,7 +70,8 @@ func changesOf(rec *replay.Record, tl *replay.Timeline, log *requests.Log, all m
 			return nil, err
 		}
 		if p := lost[n]; p != nil {
-			c.Lost, c.USD = p.Lost, p.USD
+			c.Lost = p.Lost
+			c.USD = p.USD
 		}
 		list = append(list, c)
 	}
@@ -138,6 +140,10 @@ func (b *CacheBreak) compare(sent RecordedCause, lives time.Duration) {
 // become gives a break another cause, without what was said of the one it had.
 func (b *CacheBreak) become(cause cache.BreakCause) {
 	if b.Cause != cause {
-		b.Cause, b.Stage, b.Event, b.Edit, b.Trigger = cause, "", nil, "", ""
+		b.Cause = cause
+		b.Stage = ""
+		b.Event = nil
+		b.Edit = ""
+		b.Trigger = ""
 	}
 }

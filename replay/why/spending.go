@@ -63,13 +63,17 @@ func (s *SessionBreaks) spending(rec *replay.Record, tl *replay.Timeline, spent 
 			x.to.USD.Add(x.USD(r.Known))
 		}
 	}
-	reads.Part, resent.Part, fresh.Part = PartReads, PartResent, PartNew
+	reads.Part = PartReads
+	resent.Part = PartResent
+	fresh.Part = PartNew
 	list := []Expense{reads, resent, fresh}
 	for i := range s.Causes {
 		c := &s.Causes[i]
 		one := Expense{PartMisses, c.Cause, c.Stage, c.Edit, c.Simulated, c.SimLost, c.SimUSD}
 		if s.ByUsage() {
-			one.Times, one.Tokens, one.USD = c.Breaks, c.Lost, c.USD
+			one.Times = c.Breaks
+			one.Tokens = c.Lost
+			one.USD = c.USD
 		}
 		list = append(list, one)
 	}
@@ -79,7 +83,9 @@ func (s *SessionBreaks) spending(rec *replay.Record, tl *replay.Timeline, spent 
 		s.Spent = s.Bill.CostUSD
 		for _, k := range own.Kinds {
 			if k.Kind == bill.KindRequest {
-				output.Times, output.Tokens, output.USD = k.Calls, k.Output, k.CostUSD
+				output.Times = k.Calls
+				output.Tokens = k.Output
+				output.USD = k.CostUSD
 				output.USD.Nano -= input.Nano
 				continue
 			}
@@ -137,7 +143,8 @@ func addExpense(list []Expense, one *Expense) []Expense {
 // hourCache compares the pauses with a cache that lives for an hour. It is nil where no pause had that length, or the
 // session's cache is not one of five minutes.
 func (s *SessionBreaks) hourCache(spent []spend.PaidInput) *HourCache {
-	h, short := &HourCache{USD: price.USD{Known: true}, Saved: price.USD{Known: true}}, false
+	h := &HourCache{USD: price.USD{Known: true}, Saved: price.USD{Known: true}}
+	short := false
 	saves := map[int]bool{}
 	for i := range s.Breaks {
 		b := &s.Breaks[i]

@@ -157,7 +157,8 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 	if log != nil {
 		s.Held = log.Whole()
 	}
-	s.CacheFit, s.prices = fit, opt.Prices
+	s.CacheFit = fit
+	s.prices = opt.Prices
 	if !s.ByUsage() {
 		spent = spend.Simulated(tl, func(r *replay.Request) bool { return r.N > 1 && simulated(r) != nil })
 	}
@@ -205,17 +206,20 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, misses map[int]*spend.Ca
 		if b.InFile != nil || b.Sim != nil {
 			b.explain(tl, r)
 			if p := pauses[r.N-1]; p.Length > 0 {
-				b.Idle, b.Tool = p.Length.Seconds(), p.Tool
+				b.Idle = p.Length.Seconds()
+				b.Tool = p.Tool
 			}
 			if one, ok := sent[r.N]; ok {
 				b.compare(one, lifetime(rec, r.N-1))
 			}
 			if b.Cause == cache.ModelSwitch && !first {
-				b.Model, b.Before = r.Model, before
+				b.Model = r.Model
+				b.Before = before
 			}
 			s.Breaks = append(s.Breaks, b)
 		}
-		first, before = false, r.Model
+		first = false
+		before = r.Model
 	}
 	s.sum()
 	return s, nil
@@ -267,7 +271,8 @@ func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request) {
 		b.Cause = backtest.Unexplained
 		return
 	case m != nil && !uncacheable(r):
-		b.Cause, b.Stage = m.Kind, m.Stage
+		b.Cause = m.Kind
+		b.Stage = m.Stage
 	case b.Sim != nil: // a part of the cost is lost
 		b.Cause, b.Stage = b.Sim.largest(r.CostParts)
 	}
@@ -277,7 +282,10 @@ func (b *CacheBreak) explain(tl *replay.Timeline, r *replay.Request) {
 	for _, n := range r.Events {
 		ev := tl.Events[n]
 		if (b.Cause == cache.Compacted) == (ev.Kind == policy.KindSummarize) && (b.Stage == "" || b.Stage == ev.Stage) && changes(ev.Kind) {
-			b.Stage, b.Event, b.Edit, b.Trigger = ev.Stage, &ev.N, ev.Kind, ev.Trigger
+			b.Stage = ev.Stage
+			b.Event = &ev.N
+			b.Edit = ev.Kind
+			b.Trigger = ev.Trigger
 			return
 		}
 	}
@@ -294,7 +302,8 @@ func (b *SimulatedBreak) largest(p *replay.CostParts) (c cache.BreakCause, stage
 		cause cache.BreakCause
 	}{{b.Restarts, cache.Restart}, {b.Changes, cache.ToolsChanged}, {b.Edits, cache.Edited}, {b.Lifetime, cache.Expired}} {
 		if x.usd.Known && x.usd.Nano > most {
-			most, c = x.usd.Nano, x.cause
+			most = x.usd.Nano
+			c = x.cause
 		}
 	}
 	if c == cache.Edited && len(p.ByStage) > 0 {
@@ -332,7 +341,9 @@ func (b *CacheBreak) one(recorded bool) *BreakSum {
 		s.RecordedBreaks = RecordedBreaks{1, b.InFile.Lost, b.InFile.USD}
 	}
 	if b.Sim != nil {
-		s.Simulated, s.SimLost, s.SimUSD = 1, b.Sim.Lost, b.Sim.USD
+		s.Simulated = 1
+		s.SimLost = b.Sim.Lost
+		s.SimUSD = b.Sim.USD
 		if recorded && b.InFile == nil {
 			s.Only = 1
 		}
@@ -363,7 +374,8 @@ func truth(ok bool) int {
 func addCause(list []BreakSum, one *BreakSum) []BreakSum {
 	at := slices.IndexFunc(list, func(c BreakSum) bool { return c.Cause == one.Cause && c.Stage == one.Stage && c.Edit == one.Edit })
 	if at < 0 {
-		at, list = len(list), append(list, BreakSum{Cause: one.Cause, Stage: one.Stage, Edit: one.Edit})
+		at = len(list)
+		list = append(list, BreakSum{Cause: one.Cause, Stage: one.Stage, Edit: one.Edit})
 	}
 	list[at].Add(one)
 	return list

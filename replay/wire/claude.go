@@ -35,7 +35,8 @@ func newClaudeFrame(r *renderer) *claudeFrame {
 func (f *claudeFrame) add(id policy.ItemID, role session.Role, blocks []BodyBlock) {
 	if len(f.context) > 0 {
 		f.context[0].Source = policy.BlockOf(id, Whole)
-		f.said, f.context = append(f.said, f.context), nil
+		f.said = append(f.said, f.context)
+		f.context = nil
 	}
 	reminders := f.own.follow(f.View, id)
 	if f.dropsBefore(id) {
@@ -124,7 +125,8 @@ func (f *claudeFrame) hook(id policy.ItemID) (hook struct{ ToolUseID, HookEvent 
 // beforeLastResult reports whether the line of a text stands before that of the last result, which was sent behind it.
 func (f *claudeFrame) beforeLastResult(text *BodyBlock) bool {
 	if m := f.openUser(); m != nil && f.open.result >= 0 {
-		result, own := f.Raw(m.Blocks[f.open.result].Source), f.Raw(text.Source)
+		result := f.Raw(m.Blocks[f.open.result].Source)
+		own := f.Raw(text.Source)
 		return result != nil && own != nil && own.Line < result.Line
 	}
 	return false
@@ -201,5 +203,6 @@ func (f *claudeFrame) place() {
 			{Source: first, Type: "text", JSON: textBlock(strings.Join(system, "\n\n"))},
 		}})
 	}
-	f.attached, f.said = nil, nil
+	f.attached = nil
+	f.said = nil
 }

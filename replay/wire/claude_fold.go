@@ -53,7 +53,8 @@ func (f *claudeFrame) note(blocks []BodyBlock, n int) {
 	o := &f.open
 	for i := n; i < len(blocks); i++ {
 		if !isResult(blocks[i]) {
-			o.other, o.run = i, nil
+			o.other = i
+			o.run = nil
 			continue
 		}
 		o.result = i
@@ -77,7 +78,8 @@ func (f *claudeFrame) openUser() *BodyMessage {
 // begin begins a message of the user.
 func (f *claudeFrame) begin(blocks []BodyBlock) {
 	f.body.Messages = append(f.body.Messages, BodyMessage{Role: session.User, Blocks: slices.Clip(blocks)})
-	f.apart, f.open = false, openMessage{end: len(blocks) - 1, result: -1, other: -1, folds: map[int][]string{}}
+	f.apart = false
+	f.open = openMessage{end: len(blocks) - 1, result: -1, other: -1, folds: map[int][]string{}}
 	f.note(blocks, 0)
 }
 
@@ -125,7 +127,8 @@ func (f *claudeFrame) user(blocks []BodyBlock) {
 	n := len(m.Blocks)
 	m.Blocks = append(m.Blocks, blocks...)
 	f.note(m.Blocks, n)
-	f.open.merged, f.open.end = true, f.open.other
+	f.open.merged = true
+	f.open.end = f.open.other
 	if f.open.other < 0 {
 		f.open.end = f.open.result
 	}

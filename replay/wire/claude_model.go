@@ -43,7 +43,8 @@ func withoutPlan(js []byte) []byte {
 	if json.Unmarshal(js, &call) != nil || call.Name != "ExitPlanMode" || json.Unmarshal(call.Input, &input) != nil {
 		return js
 	}
-	at, n := bytes.Index(js, slices.Concat([]byte(`"input":`), call.Input)), len(input)
+	at := bytes.Index(js, slices.Concat([]byte(`"input":`), call.Input))
+	n := len(input)
 	delete(input, "plan")
 	delete(input, "planFilePath")
 	if at < 0 || len(input) == n {
@@ -64,7 +65,9 @@ func (f *claudeFrame) systemTurns() bool {
 }
 
 func (f *claudeFrame) findTurns() bool {
-	last, known, turns := "", map[string]bool{}, map[string]bool{}
+	last := ""
+	known := map[string]bool{}
+	turns := map[string]bool{}
 	for m := range f.conv.Messages {
 		msg := &f.conv.Messages[m]
 		switch {
@@ -72,7 +75,8 @@ func (f *claudeFrame) findTurns() bool {
 			last = msg.Model
 		case msg.Attachment == "prompt_snapshot" && last != "":
 			if s := msg.Blocks[0].Sent; s.Turns != session.TurnsUnknown {
-				known[last], turns[last] = true, s.Turns == session.TurnsSystem
+				known[last] = true
+				turns[last] = s.Turns == session.TurnsSystem
 			}
 		}
 	}

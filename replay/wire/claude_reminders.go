@@ -41,7 +41,8 @@ func (r *ownReminders) follow(v *view.View, id policy.ItemID) (kinds []string) {
 	switch {
 	case m == nil || !r.TaskReminders: // nor is there a list of skills
 	case m.Class == session.ClassSummary:
-		r.skills, r.input = false, false
+		r.skills = false
+		r.input = false
 	case m.Role == session.Assistant:
 		if !m.Synthetic {
 			kinds = r.before(int(id))
@@ -84,17 +85,20 @@ func (r *ownReminders) answer(v *view.View, id policy.ItemID, m *session.Message
 				continue
 			}
 		}
-		r.sinceReminder, r.sinceTasks = r.sinceReminder+1, r.sinceTasks+1
+		r.sinceReminder += 1
+		r.sinceTasks += 1
 		switch m.Blocks[b].Name {
 		case "TaskCreate", "TaskUpdate":
-			r.tasks, r.sinceTasks = true, 0
+			r.tasks = true
+			r.sinceTasks = 0
 		case "TodoWrite":
 			r.sinceTasks = 0
 		}
 	}
 }
 
-// NextReminders is how many characters the reminders have that are on no line and come before the response to a view.
+// NextReminders returns the number of characters of the reminders on no line that the client adds to the next request
+// after v.
 func NextReminders(v *view.View) (characters int) {
 	version := sender(v)
 	r := newOwnReminders(v, session.FrameOf(version))

@@ -9,8 +9,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Placeholders is how many placeholders the body of the last main request, of a view behind it, has for words of the
-// client that are on no line, and the characters that they stand for.
+// Placeholders returns the number of placeholders, in the body of the last main request, for words of the client on no
+// line, and the number of characters of these words. v is the view at or after that request. An error comes from
+// reading the session's file.
 func Placeholders(v *view.View) (count, characters int, err error) {
 	conv := v.Conversation()
 	if conv.Product != session.Product {
@@ -19,11 +20,13 @@ func Placeholders(v *view.View) (count, characters int, err error) {
 	add := func(w session.OwnWords) {
 		for _, n := range []int{w.Before, w.Behind} {
 			if n > 0 {
-				count, characters = count+1, characters+n
+				count += 1
+				characters += n
 			}
 		}
 	}
-	version, last := sender(v), len(conv.Messages)
+	version := sender(v)
+	last := len(conv.Messages)
 	if n := len(conv.Requests); n > 0 {
 		last = conv.Requests[n-1].Message
 	}

@@ -225,7 +225,8 @@ func (t *TableWriter) chunk(c *chunk) (*format.ColumnMetaData, error) {
 		Statistics: format.Statistics{NullCount: nulls},
 	}
 	if c.column.Kind == Text {
-		meta.Encoding, data.Encoding = append(meta.Encoding, format.RLEDictionary), format.RLEDictionary
+		meta.Encoding = append(meta.Encoding, format.RLEDictionary)
+		data.Encoding = format.RLEDictionary
 		meta.DictionaryPageOffset = t.at
 		header := format.DictionaryPageHeader{NumValues: int32(len(c.index)), Encoding: format.Plain}
 		if err := t.page(meta, format.PageHeader{Type: format.DictionaryPage, DictionaryPageHeader: thrift.New(header)}, c.dictionary); err != nil {
@@ -324,11 +325,13 @@ func packed[N byte | int32](to []byte, values []N, width int) []byte {
 
 // appendBits appends values of n bits, the lowest first.
 func appendBits[N byte | int32 | int64](to []byte, values []N, width int) []byte {
-	left, n := uint64(0), 0
+	left := uint64(0)
+	n := 0
 	for _, v := range values {
 		left |= uint64(v) << n
 		for n += width; n >= 8; n -= 8 {
-			to, left = append(to, byte(left)), left>>8
+			to = append(to, byte(left))
+			left = left >> 8
 		}
 	}
 	if n > 0 {

@@ -227,11 +227,13 @@ func (m *Browser) copy() tea.Cmd {
 func (m *Browser) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
+		m.width = msg.Width
+		m.height = msg.Height
 		m.resize()
 		return m, nil
 	case progress:
-		msg.job.done, msg.job.total = msg.done, msg.total
+		msg.job.done = msg.done
+		msg.job.total = msg.total
 		return m, nil
 	case partly:
 		if msg.job.ctx.Err() == nil {
@@ -338,7 +340,8 @@ func (m *Browser) View() tea.View {
 		}
 	}
 	h := help.New()
-	h.Styles, h.ShortSeparator = help.Styles{ShortKey: bold}, "  "
+	h.Styles = help.Styles{ShortKey: bold}
+	h.ShortSeparator = "  "
 	most := len(keys) - 1
 	end := h.ShortSeparator + h.ShortHelpView(keys[most:])
 	for most > 0 && lipgloss.Width(h.ShortHelpView(keys[:most])+end) > m.width {

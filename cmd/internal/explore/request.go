@@ -51,8 +51,10 @@ func (r *requestScreen) title() string {
 
 // start works out what the request sends, under both policies where there are two.
 func (r *requestScreen) start() tea.Cmd {
-	s, n := r.session, r.n
-	opened, replays := s.opened, s.replays()
+	s := r.session
+	n := r.n
+	opened := s.opened
+	replays := s.replays()
 	if r.at == n {
 		return nil
 	}
@@ -68,13 +70,18 @@ func (r *requestScreen) start() tea.Cmd {
 				fill = append(fill, of.name+[]string{": ", ", second: "}[i]+filling(v, of.tl.OverheadAt(n)))
 			}
 		}
-		right, left := views[0], views[1]
+		right := views[0]
+		left := views[1]
 		list, err := content(left, right, n)
 		if err != nil {
 			return nil, err
 		}
 		return func() tea.Cmd {
-			r.at, r.left, r.right, r.fill, r.list = n, left, right, fill, list
+			r.at = n
+			r.left = left
+			r.right = right
+			r.fill = fill
+			r.list = list
 			r.show()
 			return r.wanted()
 		}, nil
@@ -88,14 +95,16 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 		return nil, err
 	}
 	conv := right.Conversation()
-	hl, hr := diff.NewHistory(left), diff.NewHistory(right)
+	hl := diff.NewHistory(left)
+	hr := diff.NewHistory(right)
 	sent := 0 // messages that the request before sent
 	if n > 1 && n-2 < len(conv.Requests) {
 		sent = conv.Requests[n-2].Message
 	}
 	var list []report.ContentRow
 	for i := range d.Messages {
-		m, in := &d.Messages[i], right
+		m := &d.Messages[i]
+		in := right
 		if m.Right.Status == diff.Absent {
 			in = left
 		}
@@ -103,7 +112,8 @@ func content(left, right *view.View, n int) ([]report.ContentRow, error) {
 		for b := range blocks {
 			t := policy.BlockOf(m.Item, b)
 			row := report.ContentRow{Target: t, Line: m.Line, About: m.About, New: int(m.Item) >= sent && m.Item >= 0, Left: m.Left, Right: m.Right}
-			row.Left.Tokens, row.Right.Tokens = 0, 0
+			row.Left.Tokens = 0
+			row.Right.Tokens = 0
 			row.Changed = slices.ContainsFunc(m.Blocks, func(d diff.BlockDiff) bool { return d.Index == b })
 			if m.Item >= 0 {
 				row.About, row.Raw = aboutBlock(conv, m.Item, b), right.RecordedTokens(t)
@@ -158,7 +168,8 @@ func filling(v *view.View, overhead int) string {
 		}
 		sums[category.Inserted] += rest // tags
 	}
-	list, all := category.All(), 0
+	list := category.All()
+	all := 0
 	for _, n := range sums {
 		all += n
 	}
@@ -274,7 +285,8 @@ func (r *requestScreen) open(find string) tea.Cmd {
 	}
 	s := r.session
 	t := newText(r.m, "block")
-	t.find, r.text = find, t
+	t.find = find
+	r.text = t
 	t.keys = s.blockKeys(func(by int) tea.Cmd {
 		at := r.Cursor() + by
 		if at < 0 || at >= len(r.shown) {
@@ -311,7 +323,8 @@ func (r *requestScreen) block(t *textScreen) tea.Cmd {
 	if s.second != nil {
 		sides = append(sides, blockSide{name: s.second.name, view: r.left, side: row.Left})
 	}
-	known, recorded := row.Target.Item >= 0, r.right
+	known := row.Target.Item >= 0
+	recorded := r.right
 	return t.run("reading", s.opened, func(j *job) (_ then, err error) {
 		raw := ""
 		if known {
@@ -376,7 +389,8 @@ func marked(text, other string) string {
 	if other == "" {
 		return text
 	}
-	lines, at := strings.Split(text, "\n"), 0
+	lines := strings.Split(text, "\n")
+	at := 0
 	_, hunks, _ := strings.Cut(string(unified.Diff("", []byte(other+"\n"), "", []byte(text+"\n"))), "+++ \n")
 	for l := range strings.Lines(hunks) {
 		switch l[0] {

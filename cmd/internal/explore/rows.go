@@ -37,7 +37,8 @@ func (r *rows) resize(w, h int) {
 	r.SetWidth(w)
 	if r.of != nil {
 		titles, widths, cells := r.of.Fit(w)
-		columns, list := make([]table.Column, len(titles)), make([]table.Row, len(cells))
+		columns := make([]table.Column, len(titles))
+		list := make([]table.Row, len(cells))
 		for i := range titles {
 			columns[i] = table.Column{Title: titles[i], Width: widths[i]}
 		}
@@ -84,7 +85,8 @@ func (n name) Description() string { return "" }
 
 // choose lets the user choose one of some names; at is the one that is chosen now.
 func (m *Browser) choose(what string, names []string, at string, chosen func(string) tea.Cmd) tea.Cmd {
-	items, index := make([]list.Item, len(names)), 0
+	items := make([]list.Item, len(names))
+	index := 0
 	for i, n := range names {
 		if items[i] = name(n); n == at {
 			index = i
@@ -97,7 +99,8 @@ func (m *Browser) choose(what string, names []string, at string, chosen func(str
 	c.SetShowTitle(false)
 	c.SetShowHelp(false)
 	c.SetShowStatusBar(false)
-	k, e := moves(), edits()
+	k := moves()
+	e := edits()
 	c.KeyMap = list.KeyMap{
 		CursorUp: k[0].Binding, CursorDown: k[1].Binding, PrevPage: k[2].Binding, NextPage: k[3].Binding, GoToStart: k[4].Binding, GoToEnd: k[5].Binding,
 		Filter: c.actions()[1].Binding, AcceptWhileFiltering: e[0].Binding, CancelWhileFiltering: e[1].Binding,

@@ -39,7 +39,9 @@ func (f *searchScreen) start() tea.Cmd {
 	if f.done {
 		return nil
 	}
-	opened, replays, text := f.session.opened, f.session.replays(), f.text
+	opened := f.session.opened
+	replays := f.session.replays()
+	text := f.text
 	return f.run("searching", opened, func(j *job) (then, error) {
 		var ends []func() (*view.View, error)
 		for _, r := range replays {
@@ -50,7 +52,8 @@ func (f *searchScreen) start() tea.Cmd {
 			return j.ctx.Err()
 		}, ends...)
 		return func() tea.Cmd {
-			f.list, f.done = list, true
+			f.list = list
+			f.done = true
 			f.set(report.FoundRows(list))
 			f.m.resize()
 			return nil
@@ -146,7 +149,8 @@ func (f *searchScreen) actions() []action {
 		found := &f.list[at]
 		f.session.to(found.Request - 1)
 		r := newRequest(f.session, found.Request)
-		r.want, r.find = found, f.text
+		r.want = found
+		r.find = f.text
 		return f.m.push(r)
 	})}
 }

@@ -56,7 +56,8 @@ const aLot = 4 << 20
 // openSession shows a session, which is read, and read again where its file changes.
 func (m *Browser) openSession(item report.SessionItem) tea.Cmd {
 	s := newSession(m, item)
-	every, files := m.src.Watch*time.Duration(1+item.Size/aLot), []report.SessionItem{item}
+	every := m.src.Watch * time.Duration(1+item.Size/aLot)
+	files := []report.SessionItem{item}
 	return tea.Batch(m.push(s), watch{s, every, func() []report.SessionItem { return files }, m.src.Stamp, &s.stamp, s.read}.start())
 }
 
@@ -69,7 +70,9 @@ func (s *sessionScreen) start() tea.Cmd {
 
 // read reads the session and replays it.
 func (s *sessionScreen) read() tea.Cmd {
-	src, item, names := s.m.src, s.item, s.names()
+	src := s.m.src
+	item := s.item
+	names := s.names()
 	return s.run("reading", nil, func(j *job) (then, error) {
 		stamp := src.Stamp([]report.SessionItem{item})
 		opened, err := src.Open(j.ctx, &item, j.step)
@@ -83,7 +86,8 @@ func (s *sessionScreen) read() tea.Cmd {
 		}
 		return func() tea.Cmd {
 			s.opened.close()
-			s.opened, s.stamp = opened, stamp
+			s.opened = opened
+			s.stamp = stamp
 			return s.show(list)
 		}, nil
 	})
@@ -132,8 +136,10 @@ func (o *Opened) replay(j *job, names []string) ([]*replayed, error) {
 
 // show shows replays. A cursor on the last request stays on the last request.
 func (s *sessionScreen) show(list []*replayed) tea.Cmd {
-	at, last := s.Cursor(), s.first.tl == nil || s.Cursor() == len(s.first.main)-1
-	s.first, s.second = list[0], nil
+	at := s.Cursor()
+	last := s.first.tl == nil || s.Cursor() == len(s.first.main)-1
+	s.first = list[0]
+	s.second = nil
 	if len(list) > 1 {
 		s.second = list[1]
 	}
@@ -174,7 +180,8 @@ func (s *sessionScreen) request() int { return max(s.Cursor()+1, 0) }
 func (s *sessionScreen) chartRows() int { return min(max((s.height-9)/2, 3), 16) }
 
 func (s *sessionScreen) resize(w, h int) {
-	s.width, s.height = w, h
+	s.width = w
+	s.height = h
 	s.rows.resize(w, max(h-s.chartRows()-3-len(s.replays())-s.eventLines(), 2))
 }
 
@@ -279,9 +286,12 @@ const (
 
 // policies has the first policy chosen, or with n 1 the second one.
 func (s *sessionScreen) policies(n int) tea.Cmd {
-	what, list, names := "policy", slices.Concat(s.m.src.Policies, []string{policyFile}), append(s.names(), noSecond)
+	what := "policy"
+	list := slices.Concat(s.m.src.Policies, []string{policyFile})
+	names := append(s.names(), noSecond)
 	if n == 1 {
-		what, list = "second policy", slices.Concat([]string{noSecond}, list)
+		what = "second policy"
+		list = slices.Concat([]string{noSecond}, list)
 	}
 	chosen := func(name string) tea.Cmd {
 		names[n] = name
@@ -315,7 +325,8 @@ func (s *sessionScreen) page() tea.Cmd {
 
 // write writes the page under a policy. A page that is there is replaced where the user answers y.
 func (s *sessionScreen) write(policy, file string, replace bool) tea.Cmd {
-	src, item := s.m.src, s.item
+	src := s.m.src
+	item := s.item
 	cmd := s.run("writing "+file, nil, func(j *job) (then, error) {
 		err := src.Page(j.ctx, &item, policy, file, replace)
 		if errors.Is(err, fs.ErrExist) {
@@ -337,7 +348,8 @@ func (s *sessionScreen) write(policy, file string, replace bool) tea.Cmd {
 
 // bill shows what the session cost, and what for.
 func (s *sessionScreen) bill() tea.Cmd {
-	opened, r := s.opened, s.first
+	opened := s.opened
+	r := s.first
 	t := newText(s.m, "bill under "+r.name, s.command("why")...)
 	cmd := s.m.push(t)
 	return tea.Batch(cmd, t.run("adding up", opened, func(j *job) (then, error) {
@@ -397,7 +409,8 @@ func (s *sessionScreen) command(name string, more ...string) []string {
 // agents lists the subagents of the session.
 func (s *sessionScreen) agents() tea.Cmd {
 	list := newSessions(s.m)
-	list.parent, list.listed = s, true
+	list.parent = s
+	list.listed = true
 	if s.opened != nil {
 		list.all = slices.Clone(s.opened.Agents)
 	}
@@ -444,7 +457,8 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 		s.m.note = "no compaction there"
 		return nil
 	}
-	opened, r := s.opened, s.first
+	opened := s.opened
+	r := s.first
 	t.request, t.name = n, "compaction "+strconv.Itoa(slices.Index(list, n)+1)+" of "+strconv.Itoa(len(list))
 	t.command = s.command("diff", "--from", strconv.Itoa(n-1), "--at", strconv.Itoa(n))
 	if n == 1 {
@@ -472,9 +486,12 @@ func (s *sessionScreen) compaction(t *textScreen, list []int, n int) tea.Cmd {
 			return nil, err
 		}
 		named := report.NewNamedDiff(opened.Conv, d, d.Stat())
-		named.Policy, named.Request, named.Against = r.pol.Name, n, "raw"
+		named.Policy = r.pol.Name
+		named.Request = n
+		named.Against = "raw"
 		if n > 1 {
-			named.From, named.Against = n-1, r.pol.Name
+			named.From = n - 1
+			named.Against = r.pol.Name
 		}
 		head := compacted(r, n, d, filling(before, r.tl.OverheadAt(max(n-1, 1))), filling(after, r.tl.OverheadAt(n)))
 		return func() tea.Cmd {

@@ -68,7 +68,8 @@ func (s *sessions) start() tea.Cmd {
 
 // list lists the sessions. Those that it lists already stay until then.
 func (s *sessions) list(what string) tea.Cmd {
-	src, first := s.m.src, !s.listed
+	src := s.m.src
+	first := !s.listed
 	return s.run(what, nil, func(j *job) (then, error) {
 		found, err := src.Sessions(func(some []report.SessionItem) {
 			j.show(func() tea.Cmd {
@@ -87,10 +88,13 @@ func (s *sessions) list(what string) tea.Cmd {
 			}
 			for i := range found {
 				if old := figures[versionOf(&found[i])]; old != nil {
-					found[i].Glance, found[i].Last = old.Glance, old.Last
+					found[i].Glance = old.Glance
+					found[i].Last = old.Last
 				}
 			}
-			s.all, s.listed, s.state = found, true, state
+			s.all = found
+			s.listed = true
+			s.state = state
 			s.show()
 			if first && len(found) == 1 && s.m.top() == s {
 				return s.open()
@@ -115,7 +119,8 @@ func (s *sessions) figures() tea.Cmd {
 	if len(at) == 0 {
 		return nil
 	}
-	src, total := s.m.src, len(s.all)
+	src := s.m.src
+	total := len(s.all)
 	from := total - len(at)
 	at = at[:min(len(at), max(from, atOnce))]
 	part := make([]report.SessionItem, len(at))
@@ -133,7 +138,8 @@ func (s *sessions) figures() tea.Cmd {
 			return s.figures()
 		}, nil
 	})
-	s.job.done, s.job.total = from, total
+	s.job.done = from
+	s.job.total = total
 	return cmd
 }
 

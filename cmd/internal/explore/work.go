@@ -110,7 +110,8 @@ func (w watch) start() tea.Cmd {
 		return nil
 	}
 	const many = 2000
-	list, before := w.files(), *w.seen
+	list := w.files()
+	before := *w.seen
 	return tea.Tick(w.every*time.Duration(1+len(list)/many), func(time.Time) tea.Msg { return tick{w, before, w.state(list)} })
 }
 

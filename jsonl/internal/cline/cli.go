@@ -39,7 +39,10 @@ func CLI() foreign.Form {
 	f.Looks = func(v *foreign.Value) bool {
 		return v.Has("agent", "sessionId", "origin.source") && v.Fields["messages"] == "["
 	}
-	f.Beside, f.Gather, f.Files, f.Needs = nil, gatherCLI, filesCLI, nil
+	f.Beside = nil
+	f.Gather = gatherCLI
+	f.Files = filesCLI
+	f.Needs = nil
 	return f
 }
 
@@ -64,7 +67,8 @@ func gatherCLI(file string, out *foreign.Writer) (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, in := bytes.Buffer{}, bufio.NewReader(f)
+	head := bytes.Buffer{}
+	in := bufio.NewReader(f)
 	for _, end := range []string{compactionEnd, manifestEnd} {
 		text, err := foreign.ReadFile(stem+end, mostBeside)
 		if json.Valid(text) {

@@ -221,7 +221,8 @@ func (t *task) match() {
 				t.of[i] = t.asked[k-1]
 			}
 		case len(byIndex) == 0 && len(sent) > 0:
-			t.of[i], sent = sent[0], sent[1:]
+			t.of[i] = sent[0]
+			sent = sent[1:]
 		}
 	}
 	used := map[*asked]bool{}
@@ -236,7 +237,8 @@ func (t *task) match() {
 
 // put puts the messages as lines.
 func (t *task) put() {
-	s, model := t.about, ""
+	s := t.about
+	model := ""
 	s.ID = t.id
 	for i, m := range t.messages {
 		if a := t.of[i]; a != nil && s.Provider == "" {

@@ -234,7 +234,9 @@ func (c *converter) bare(p part, e *jsonl.Entry) bool {
 	}
 	switch _ = json.Unmarshal(e.Raw, &head); {
 	case !c.named && e.Type == "" && head.ID != "" && !head.Timestamp.IsZero():
-		c.old, c.unmetered, c.copying = true, true, head.Timestamp
+		c.old = true
+		c.unmetered = true
+		c.copying = head.Timestamp
 		c.meta(p, e.Raw)
 	case !c.old:
 		return false
@@ -273,7 +275,8 @@ func (c *converter) copy(p *part) {
 		c.endCopy()
 		return
 	}
-	c.copiedN, c.copying = c.copiedN+1, p.time
+	c.copiedN += 1
+	c.copying = p.time
 }
 
 // restart marks that the client was started again before a record that shares its line with another: the process before
@@ -325,8 +328,12 @@ func (c *converter) meta(p part, payload []byte) {
 	switch {
 	case !c.named:
 		c.named = true
-		c.copied, c.forked = m.Forked != "", m.Forked
-		c.session.ID, c.session.CWD, c.session.Version, c.session.Provider = m.ID, m.CWD, m.Version, m.Provider
+		c.copied = m.Forked != ""
+		c.forked = m.Forked
+		c.session.ID = m.ID
+		c.session.CWD = m.CWD
+		c.session.Version = m.Version
+		c.session.Provider = m.Provider
 		c.session.Parent, c.session.Repository = m.Parent, foreign.Repository(m.Git.Address)
 		var s struct {
 			Subagent struct {
@@ -370,7 +377,8 @@ func (c *converter) context(p part, payload []byte) {
 	if k := c.compact; k != nil && c.model != "" {
 		k.change = t.Model != "" && t.Model != c.model || t.Effort != c.effort
 	}
-	c.effort, c.tier = t.Effort, cmp.Or(t.Tier, c.tier)
+	c.effort = t.Effort
+	c.tier = cmp.Or(t.Tier, c.tier)
 	if t.Model != "" {
 		c.model = t.Model
 	}
@@ -406,8 +414,10 @@ func (c *converter) put(p *part, l foreign.Line) string {
 		l.Time = p.time
 	}
 	if c.root || c.parent != "" {
-		l.Root, l.Parent = c.root, c.parent
-		c.root, c.parent = false, ""
+		l.Root = c.root
+		l.Parent = c.parent
+		c.root = false
+		c.parent = ""
 	}
 	return c.Put(p.unit, l)
 }

@@ -47,15 +47,23 @@ func (c *converter) compacted(p part, payload []byte) {
 	}
 	k := &compaction{part: p, message: r.Message, replacement: r.Replacement, pre: c.last, own: !c.spoken, called: c.resets}
 	if text := c.answered(); text != "" && c.used != nil && strings.TrimSpace(summaryOf(r.Message)) == strings.TrimSpace(text) {
-		k.used, k.request, k.pre, k.own = c.used, c.usedID, c.earlier, !c.before
+		k.used = c.used
+		k.request = c.usedID
+		k.pre = c.earlier
+		k.own = !c.before
 		for i := range c.answer {
 			c.Aside(c.answer[i].unit, asideSummary)
 		}
-		c.answer, c.used, c.usedID = nil, nil, ""
+		c.answer = nil
+		c.used = nil
+		c.usedID = ""
 	} else if b := c.billed; b != nil && b.ID == r.Response {
-		k.used, k.request, c.billed = b.used(), b.ID, nil
+		k.used = b.used()
+		k.request = b.ID
+		c.billed = nil
 	} else if r.Response != "" && r.Response == r.Latest.Response {
-		k.used, k.request = r.Latest.Usage.usage(c.tier), r.Response
+		k.used = r.Latest.Usage.usage(c.tier)
+		k.request = r.Response
 	}
 	c.endResponse(nil)
 	c.endCompaction(false)
@@ -93,7 +101,8 @@ func (c *converter) endCopy() {
 	if c.copied {
 		c.endResponse(nil)
 	}
-	c.copied, c.spoken = false, false
+	c.copied = false
+	c.spoken = false
 }
 
 // userBytes is how much of the user's messages a compaction keeps that does not list its result.
@@ -130,12 +139,15 @@ func (c *converter) endCompaction(manual bool) {
 			}
 			l := foreign.Line{Type: "attachment", Attachment: &foreign.Attachment{Type: it.attachment(), Content: t.Text}}
 			l.UUID = fmt.Sprintf("%s-%d", name, len(again)+1)
-			again, order = append(again, l), append(order, l.UUID)
+			again = append(again, l)
+			order = append(order, l.UUID)
 		}
 		history = append(history, entry{said: it.retained()})
 	}
 	hold := func(e entry) {
-		keep, order, history = append(keep, e.uuid), append(order, e.uuid), append(history, e)
+		keep = append(keep, e.uuid)
+		order = append(order, e.uuid)
+		history = append(history, e)
 	}
 	items := k.replacement
 	if items == nil {
@@ -152,14 +164,16 @@ func (c *converter) endCompaction(manual bool) {
 		}
 		k.message, _ = strings.CutSuffix(k.message, "\n")
 	}
-	at, summed := 0, false
+	at := 0
+	summed := false
 	for i := range items {
 		it := &items[i]
 		if encrypted := it.Type == "compaction"; !summed && (encrypted || k.message != "" && strings.TrimSpace(joined(it.Content)) == strings.TrimSpace(k.message)) {
 			if encrypted {
 				line.Content[0].Signature = it.encrypted()
 			}
-			summed, order = true, append(order, name)
+			summed = true
+			order = append(order, name)
 			continue
 		}
 		if n := c.find(at, it); n >= 0 {
@@ -243,7 +257,8 @@ func newest(texts []string) (keep []int, cut []item) {
 		case len(said) > room:
 			return keep, []item{{Type: "message", Role: "user", Content: content(shortened(said, room))}}
 		default:
-			keep, room = append([]int{i}, keep...), room-len(said)
+			keep = append([]int{i}, keep...)
+			room -= len(said)
 		}
 	}
 	return keep, nil

@@ -131,7 +131,8 @@ func (c *converter) count(p part, e *event) {
 			c.answer = []part{{unit: p.unit, line: p.line, time: p.time}}
 		}
 		if c.billed != nil { // the same response
-			c.usedID, c.billed = c.billed.ID, nil
+			c.usedID = c.billed.ID
+			c.billed = nil
 		}
 		if c.used = e.Info.Last.usage(c.tier); len(c.rest) > 0 || c.answered() == "" {
 			c.endCounted()
@@ -208,7 +209,8 @@ func (c *converter) rollBack(p *part, turns int) {
 	at := len(c.history)
 	for i := len(c.history) - 1; i >= 0 && turns > 0; i-- {
 		if c.history[i].boundary {
-			at, turns = i, turns-1
+			at = i
+			turns -= 1
 		}
 	}
 	for at > 0 && c.history[at-1].context {
@@ -217,7 +219,8 @@ func (c *converter) rollBack(p *part, turns int) {
 	if at == len(c.history) {
 		return
 	}
-	c.root, c.parent = at == 0, ""
+	c.root = at == 0
+	c.parent = ""
 	if at > 0 {
 		c.parent = c.history[at-1].uuid
 		c.Put(p.unit, foreign.Line{Type: "last-prompt", Leaf: c.parent})

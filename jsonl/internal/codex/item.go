@@ -34,7 +34,8 @@ func (it *item) name() {
 	case "compaction_summary", "context_compaction":
 		it.Type = "compaction"
 	case "additional_tools":
-		it.Type, it.Role = "message", "developer"
+		it.Type = "message"
+		it.Role = "developer"
 		it.Content = content(compact(it.Tools))
 	}
 }
@@ -201,7 +202,8 @@ func (c *converter) item(p part) {
 	if it.CallID != "" {
 		c.calls[it.CallID] = true
 	}
-	c.answer, c.resets = append(c.answer, p), it.Name == "new_context"
+	c.answer = append(c.answer, p)
+	c.resets = it.Name == "new_context"
 }
 
 // generated reports whether a model writes such items.
@@ -228,15 +230,22 @@ func (it *item) known() bool {
 // endResponse writes the response in progress, then what came since. Without usage it was interrupted, or its count is
 // not recorded.
 func (c *converter) endResponse(u *foreign.Usage) {
-	answer, rest := c.answer, c.rest
+	answer := c.answer
+	rest := c.rest
 	id := c.usedID
 	if u == nil {
 		u = c.used
 	}
 	if r := c.billed; u == nil && r != nil && len(answer) > 0 {
-		u, id, c.billed = r.used(), r.ID, nil
+		u = r.used()
+		id = r.ID
+		c.billed = nil
 	}
-	c.answer, c.rest, c.output, c.used, c.usedID = nil, nil, false, nil, ""
+	c.answer = nil
+	c.rest = nil
+	c.output = false
+	c.used = nil
+	c.usedID = ""
 	if len(answer) > 0 {
 		c.n++
 		m := foreign.Message{ID: fmt.Sprintf("response-%d", c.n), Type: "message", Role: "assistant", Model: c.model, Usage: u}
@@ -250,7 +259,8 @@ func (c *converter) endResponse(u *foreign.Usage) {
 			m.StopReason = ""
 		}
 		for i := range answer {
-			p, own := &answer[i], m
+			p := &answer[i]
+			own := m
 			own.Content = p.item.answered()
 			uuid := c.put(p, foreign.Line{Type: "assistant", Message: &own, Request: c.request(id), NoRequest: u == nil && !c.unmetered || c.copied})
 			c.history = append(c.history, entry{uuid: uuid, said: p.item.retained()})
@@ -325,7 +335,8 @@ func (c *converter) write(p *part) {
 	case "message", "agent_message":
 		l.Message.Content = blocks(it.Content)
 		e.context = it.Role == "developer" || added(it.Content)
-		e.boundary, l.Meta = !e.context, e.context
+		e.boundary = !e.context
+		l.Meta = e.context
 		e.said = it.retained()
 		if e.boundary {
 			e.text = joined(it.Content)
@@ -370,9 +381,11 @@ func (c *converter) result(raw json.RawMessage) any {
 		case t.Image != "":
 			out = append(out, picture(t.Image))
 		case len(t.Text) <= room:
-			out, room = append(out, foreign.Text(t.Text)), room-len(t.Text)
+			out = append(out, foreign.Text(t.Text))
+			room -= len(t.Text)
 		case room > 0:
-			out, room = append(out, foreign.Text(shortened(t.Text, room))), 0
+			out = append(out, foreign.Text(shortened(t.Text, room)))
+			room = 0
 		}
 	}
 	return out
@@ -389,7 +402,8 @@ func (c *converter) cut(s string) string {
 // shortened is the beginning and the end of a text, of a total number of bytes, and between them how many tokens are
 // missing.
 func shortened(s string, room int) string {
-	head, tail := room/2, len(s)-(room-room/2)
+	head := room / 2
+	tail := len(s) - (room - room/2)
 	for head > 0 && !utf8.RuneStart(s[head]) {
 		head--
 	}

@@ -227,7 +227,9 @@ func (r *reader) begin() {
 			if format, ok := d.Format.(float64); ok {
 				r.Format(e.line, format, 1)
 			}
-			s.ID, s.Version, s.CWD = cmp.Or(s.ID, d.SessionID), cmp.Or(s.Version, d.Version), cmp.Or(s.CWD, d.Context.CWD)
+			s.ID = cmp.Or(s.ID, d.SessionID)
+			s.Version = cmp.Or(s.Version, d.Version)
+			s.CWD = cmp.Or(s.CWD, d.Context.CWD)
 		case "session.usage_record":
 			r.reported[d.Usage.APICallID] = d.Usage.recorded()
 		case "session.compaction_start", "session.shutdown":
@@ -258,7 +260,8 @@ func (r *reader) at() string {
 }
 
 func (r *reader) put(e *event) {
-	a, d := r.of(e.agent()), &e.Data
+	a := r.of(e.agent())
+	d := &e.Data
 	switch e.Type {
 	case "assistant.turn_start", "assistant.turn_end", "assistant.message", "user.message", "system.notification", "session.resume",
 		"session.compaction_start", "session.compaction_complete", "session.shutdown", "session.snapshot_rewind":
@@ -284,7 +287,9 @@ func (r *reader) put(e *event) {
 	case "tool.execution_complete":
 		a.results = append(a.results, e)
 	case "session.compaction_start":
-		a.compacting, a.auto, a.since = e, a.working, nil
+		a.compacting = e
+		a.auto = a.working
+		a.since = nil
 	case "session.compaction_complete":
 		r.compaction(e)
 	case "session.usage_record": // of a response, or of a call of its own, which comes last
@@ -296,7 +301,8 @@ func (r *reader) put(e *event) {
 			r.Aside(e.unit, "metadata: "+e.Type)
 		}
 	case "session.start", "session.resume":
-		r.version, r.model = cmp.Or(d.Version, r.version), cmp.Or(d.Selected, r.model)
+		r.version = cmp.Or(d.Version, r.version)
+		r.model = cmp.Or(d.Selected, r.model)
 		if e.Type == "session.resume" {
 			r.message(e, foreign.Line{Type: "system", Subtype: foreign.SubtypeResume})
 		}
@@ -341,7 +347,8 @@ func (r *reader) results(a *agent) {
 	}
 	for _, e := range a.results {
 		d := &e.Data
-		content, failed := "", d.Success != nil && !*d.Success
+		content := ""
+		failed := d.Success != nil && !*d.Success
 		if json.Unmarshal(d.Result.Content, &content) != nil {
 			content = string(d.Result.Content)
 		}
@@ -350,7 +357,8 @@ func (r *reader) results(a *agent) {
 		}
 		r.message(e, foreign.Line{Type: "user"}, foreign.Result(d.ToolCallID, content, failed))
 	}
-	a.calls, a.results = nil, nil
+	a.calls = nil
+	a.results = nil
 }
 
 // title makes the first prompt as typed the title: what the model got begins with texts of the client's.
@@ -373,19 +381,25 @@ func (r *reader) rewind(event string) {
 	if !ok {
 		return
 	}
-	r.rewound, r.branched, r.parent = true, true, uuid
+	r.rewound = true
+	r.branched = true
+	r.parent = uuid
 }
 
 // message puts a line of an event's conversation.
 func (r *reader) message(e *event, l foreign.Line, content ...foreign.Block) {
-	l.UUID, l.Time, l.Version = e.ID, e.Timestamp, r.version
+	l.UUID = e.ID
+	l.Time = e.Timestamp
+	l.Version = r.version
 	l.Agent, l.Sidechain = e.agent(), e.agent() != ""
 	if l.Message == nil {
 		l.Message = &foreign.Message{}
 	}
 	l.Message.Content = content
 	if r.rewound && l.Agent == "" {
-		l.Parent, l.Root, r.rewound = r.parent, r.parent == "", false
+		l.Parent = r.parent
+		l.Root = r.parent == ""
+		r.rewound = false
 	}
 	a := r.of(l.Agent)
 	a.since = append(a.since, r.Put(e.unit, l))
@@ -418,7 +432,8 @@ func (r *reader) response(e *event) {
 
 // compaction puts the boundary and the summary of a compaction that has finished.
 func (r *reader) compaction(e *event) {
-	a, d := r.of(e.agent()), &e.Data
+	a := r.of(e.agent())
+	d := &e.Data
 	start := a.compacting
 	a.compacting = nil
 	if d.Success != nil && !*d.Success || d.Summary == "" {

@@ -43,7 +43,9 @@ func (c *callUsed) recorded() *foreign.Usage {
 		billed[d.Type] += d.Tokens
 	}
 	if in, read, write := billed["input"], billed["cache_read"], billed["cache_write"]; in >= 0 && read >= 0 && write > 0 && in+read+write == c.Input {
-		u.Input, u.CacheRead, u.CacheWrite = in, read, write
+		u.Input = in
+		u.CacheRead = read
+		u.CacheWrite = write
 	}
 	return u
 }
@@ -60,13 +62,16 @@ type run struct {
 // where that fits better to the outputs of its own responses.
 func runsOf(events []*event) map[*event]*run {
 	runs := map[*event]*run{}
-	now, largest, said := &run{}, map[string]int{}, map[string]modelMetrics{}
+	now := &run{}
+	largest := map[string]int{}
+	said := map[string]modelMetrics{}
 	for _, e := range events {
 		switch e.Type {
 		case "assistant.message":
 			was, again := largest[e.call()]
 			if !again {
-				now.responses, now.calls = append(now.responses, e), append(now.calls, e)
+				now.responses = append(now.responses, e)
+				now.calls = append(now.calls, e)
 			}
 			if n := min(max(e.Data.Output, 0), 1<<40); n > was || !again { // the parts of a response repeat its output
 				now.outputs += n - was
@@ -81,7 +86,8 @@ func runsOf(events []*event) map[*event]*run {
 			if len(e.Data.Models) == 0 {
 				continue
 			}
-			all, added := 0, 0
+			all := 0
+			added := 0
 			more := map[string]modelMetrics{}
 			for name, m := range e.Data.Models {
 				d := m.less(said[name])
@@ -137,14 +143,16 @@ func (r *reader) totals(e *event, run *run) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	outputs, put := 0, false
+	outputs := 0
+	put := false
 	for _, name := range names {
 		m := run.models[name]
 		u := m.Usage.recorded()
 		if u == nil {
 			continue
 		}
-		outputs, put = outputs+u.Output, true
+		outputs += u.Output
+		put = true
 		r.PutTotals(e.unit, foreign.RunTotals{Model: name, Time: e.Timestamp, Requests: max(m.Requests.Count, 0), Usage: *u})
 		r.rest(e, run, name)
 	}
@@ -159,9 +167,13 @@ func (r *reader) totals(e *event, run *run) {
 // rest puts what a model used in a run next to the calls of which all is known.
 func (r *reader) rest(e *event, run *run, model string) {
 	m := run.models[model]
-	u, calls := *m.Usage.recorded(), max(m.Requests.Count, 0)
+	u := *m.Usage.recorded()
+	calls := max(m.Requests.Count, 0)
 	known := func(k *foreign.Usage) {
-		u.Input, u.CacheRead, u.CacheWrite, u.Output = max(u.Input-k.Input, 0), max(u.CacheRead-k.CacheRead, 0), max(u.CacheWrite-k.CacheWrite, 0), max(u.Output-k.Output, 0)
+		u.Input = max(u.Input-k.Input, 0)
+		u.CacheRead = max(u.CacheRead-k.CacheRead, 0)
+		u.CacheWrite = max(u.CacheWrite-k.CacheWrite, 0)
+		u.Output = max(u.Output-k.Output, 0)
 		calls = max(calls-1, 0)
 	}
 	var covers []string

@@ -254,7 +254,8 @@ func (r *reader) rewritten(set map[string]json.RawMessage, u foreign.Unit, line 
 	}
 	c := &message{unit: u, line: line, Type: compression}
 	_ = json.Unmarshal(set["lastUpdated"], &c.Timestamp)
-	kept, again := map[string]bool{}, false
+	kept := map[string]bool{}
+	again := false
 	for _, raw := range list {
 		var m message
 		_ = json.Unmarshal(raw, &m) // the readable part

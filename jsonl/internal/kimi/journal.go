@@ -162,14 +162,18 @@ func (r *reader) agent(id string) *agent {
 	a := r.agents[id]
 	if a == nil {
 		a = &agent{id: id}
-		r.agents[id], r.order = a, append(r.order, a)
+		r.agents[id] = a
+		r.order = append(r.order, a)
 	}
 	return a
 }
 
 // put puts a line of an agent.
 func (r *reader) put(u foreign.Unit, a *agent, when time.Time, l foreign.Line) string {
-	l.Agent, l.Sidechain, l.Time, l.Root = a.id, a.id != "", when, len(a.sent) == 0 && a.id != ""
+	l.Agent = a.id
+	l.Sidechain = a.id != ""
+	l.Time = when
+	l.Root = len(a.sent) == 0 && a.id != ""
 	uuid := r.Put(u, l)
 	a.sent = append(a.sent, uuid)
 	return uuid
@@ -209,7 +213,10 @@ func (r *reader) event(u foreign.Unit, a *agent, when time.Time, e *event) {
 			r.Begin(r.about)
 		}
 		if s := a.step; s != nil && (p.Usage != nil || p.MessageID != "") {
-			s.usage, s.id, s.when, s.done = p.Usage, p.MessageID, when, true
+			s.usage = p.Usage
+			s.id = p.MessageID
+			s.when = when
+			s.done = true
 		}
 	case "ContentPart", "ToolCall":
 		s := a.step
@@ -301,7 +308,8 @@ func (r *reader) end(a *agent) {
 	}
 	if a.command("/clear") || a.command("/reset") {
 		r.Put(a.typed.unit, foreign.Line{Type: "system", Subtype: "client_clear", Agent: a.id, Sidechain: a.id != "", Time: a.typed.when, Removed: a.sent})
-		a.sent, a.spoken = nil, nil
+		a.sent = nil
+		a.spoken = nil
 	} else {
 		r.Aside(a.typed.unit, "not sent: a command")
 	}
@@ -331,7 +339,8 @@ func (r *reader) compaction(u foreign.Unit, a *agent, when time.Time) {
 	r.put(u, a, when, foreign.Line{Type: "system", Subtype: "compact_boundary", Compact: c})
 	summary := []foreign.Block{}
 	if a.id == "" && len(r.summaries) > 0 {
-		summary, r.summaries = blocks(partsOf(r.summaries[0].Content)), r.summaries[1:]
+		summary = blocks(partsOf(r.summaries[0].Content))
+		r.summaries = r.summaries[1:]
 	}
 	uuid := r.put(u, a, when, foreign.Line{Type: "user", Summary: true, Message: foreign.Said(summary...)})
 	a.spoken = append([]string{uuid}, last...)

@@ -12,7 +12,8 @@ import (
 // compactions finds the summary of each compaction: OpenCode hides what is before a pair of a compaction's message and
 // a response that summarises and is whole.
 func (c *converter) compactions() {
-	c.summaries, c.paired = map[int]int{}, map[int]bool{}
+	c.summaries = map[int]int{}
+	c.paired = map[int]bool{}
 	at := map[string]int{} // compaction's messages by id
 	for k, m := range c.messages {
 		switch {
@@ -21,7 +22,8 @@ func (c *converter) compactions() {
 		case m.summarises() && m.Finish != "" && m.Error == nil:
 			if of, ok := at[m.ParentID]; ok {
 				if _, twice := c.summaries[of]; !twice {
-					c.summaries[of], c.paired[k] = k, true
+					c.summaries[of] = k
+					c.paired[k] = true
 				}
 			}
 		}
@@ -30,7 +32,8 @@ func (c *converter) compactions() {
 
 // compaction puts the compaction of message k, whose summary is message s; s == k where only that is left of it.
 func (c *converter) compaction(k, s int) {
-	m, sum := c.messages[k], c.messages[s]
+	m := c.messages[k]
+	sum := c.messages[s]
 	usage := c.steps(sum)[0].usage
 	if sum.Finish == "" || sum.Error != nil {
 		if usage != nil {

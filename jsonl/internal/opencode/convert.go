@@ -35,7 +35,10 @@ type converter struct {
 
 // session puts a document's session.
 func (c *converter) session() {
-	c.taken, c.uuids, c.asked, c.unknown = map[string]int{}, make([][]string, len(c.messages)), map[string]bool{}, map[string]bool{}
+	c.taken = map[string]int{}
+	c.uuids = make([][]string, len(c.messages))
+	c.asked = map[string]bool{}
+	c.unknown = map[string]bool{}
 	own := c.info
 	if own == nil {
 		own = &info{ID: c.messages[0].SessionID}
@@ -104,7 +107,9 @@ func (c *converter) unique(id string) string {
 
 // line puts a line.
 func (c *converter) line(u foreign.Unit, id string, l foreign.Line) string {
-	l.UUID, l.Agent, l.Sidechain = c.unique(id), c.agent, c.agent != ""
+	l.UUID = c.unique(id)
+	l.Agent = c.agent
+	l.Sidechain = c.agent != ""
 	return c.Put(u, l)
 }
 
@@ -168,7 +173,8 @@ func (c *converter) user(k int) {
 		case p.Type == "compaction": // without a summary
 			blocks = append(blocks, foreign.Text(compactionText))
 		case p.Type == "subtask":
-			typed, c.asked[m.ID] = true, true
+			typed = true
+			c.asked[m.ID] = true
 			blocks = append(blocks, foreign.Text(subtaskText))
 		}
 	}
@@ -226,7 +232,8 @@ func picture(mime, url string) (foreign.Block, bool) {
 // response puts a response: a line for each part, and one for the result of each call.
 func (c *converter) response(k int) {
 	m := c.messages[k]
-	c.ran, c.last = true, m
+	c.ran = true
+	c.last = m
 	c.others(m, "text", "reasoning", "tool", "step-finish")
 	steps := c.steps(m)
 	sent := slices.ContainsFunc(steps, func(s step) bool { return s.usage != nil })
@@ -274,7 +281,8 @@ func (c *converter) steps(m *message) []step {
 			ends++
 		}
 	}
-	list, ended := []step{{}}, 0
+	list := []step{{}}
+	ended := 0
 	for i := range m.parts {
 		p := &m.parts[i]
 		s := &list[len(list)-1]
@@ -310,7 +318,9 @@ func (c *converter) ownRun(k int, s *step) bool {
 
 // step puts request n of a response.
 func (c *converter) step(k, n int, steps []step) {
-	m, s, last := c.messages[k], &steps[n], n+1 == len(steps)
+	m := c.messages[k]
+	s := &steps[n]
+	last := n+1 == len(steps)
 	own := c.ownRun(k, s) || c.copied(m)
 	id := c.unique(m.ID)
 	now := m.Time.Created

@@ -51,7 +51,8 @@ func (m *message) aside(w *foreign.Writer, reason string) {
 // lineOf is the line of an index. It is quick for one that is not before the last.
 func (d *document) lineOf(at int) int {
 	if at < d.counted {
-		d.counted, d.line = 0, 1
+		d.counted = 0
+		d.line = 1
 	}
 	d.line += bytes.Count(d.text[d.counted:at], []byte("\n"))
 	d.counted = at
@@ -64,7 +65,8 @@ func (d *document) read() {
 	d.byKey = map[string]*message{}
 	at := scan.Space(b, len(b)-len(bytes.TrimPrefix(b, []byte("\xEF\xBB\xBF"))))
 	for at < len(b) {
-		end, fault := at, scan.NoValue
+		end := at
+		fault := scan.NoValue
 		if b[at] == '{' {
 			d.other = false
 			end, fault = d.object(at, 0)

@@ -176,7 +176,8 @@ func (f *flatFile) url() string {
 
 // fill fills in the state of a call as 1.x has it.
 func (s *flatState) fill(to *state) {
-	to.Status, to.Input = s.Status, s.Input
+	to.Status = s.Status
+	to.Input = s.Input
 	var texts []string
 	for i := range s.Content {
 		c := &s.Content[i]
@@ -202,7 +203,8 @@ func (c *converter) copied(m *message) bool {
 // sent reports whether the response after a provider's compaction was sent what that left: it belongs to the same provider, and
 // of the same model, by its name here or by that of the response before.
 func (c *converter) sent(k int) bool {
-	made, before := &c.messages[k].flat.Native.Provenance, ""
+	made := &c.messages[k].flat.Native.Provenance
+	before := ""
 	for i, m := range c.messages {
 		switch {
 		case m.Role != "assistant":

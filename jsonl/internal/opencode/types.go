@@ -97,7 +97,8 @@ func (t *tokens) usage(version string, cost float64) *foreign.Usage {
 	if cost > 0 && !math.IsInf(cost, 0) {
 		u.Cost = cost
 	}
-	reasoning, total := count(t.Reasoning), count(t.Total)
+	reasoning := count(t.Reasoning)
+	total := count(t.Total)
 	if reasoning > 0 {
 		u.Details = &foreign.Details{Thinking: reasoning}
 	}

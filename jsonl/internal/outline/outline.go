@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctxkit/ctxkit/internal/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -44,4 +46,12 @@ func Of(t *testing.T, conv *session.Conversation) (out []string) {
 		out = append(out, line)
 	}
 	return out
+}
+
+// Same fails a test whose result is not the one that is wanted; of says what it is of.
+func Same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
+	}
 }

@@ -103,11 +103,14 @@ const skipsFailed = 3
 // begin finds what holds for the whole session.
 func (r *reader) begin() {
 	var s foreign.Session
-	begun, version := false, 0
+	begun := false
+	version := 0
 	for _, e := range r.entries {
 		switch {
 		case e.Type == "session" && !begun:
-			s.ID, s.CWD, begun = e.ID, e.CWD, true
+			s.ID = e.ID
+			s.CWD = e.CWD
+			begun = true
 			version = e.Version
 			r.Format(e.line, float64(version), newest)
 		case e.Message != nil && e.Message.Role == "assistant" && s.Provider == "":
@@ -139,7 +142,8 @@ func (r *reader) above(e *entry) (uuid, lost string) {
 		case p == nil:
 			lost = e.ParentID
 		case p.sent(): // it may be put later
-			uuid, p = p.uuid(), nil
+			uuid = p.uuid()
+			p = nil
 		}
 		e = p
 	}
@@ -148,10 +152,12 @@ func (r *reader) above(e *entry) (uuid, lost string) {
 	case e.at != "":
 		uuid = e.at
 	default:
-		uuid, lost = e.top, e.lost
+		uuid = e.top
+		lost = e.lost
 	}
 	for _, p := range passed {
-		p.top, p.lost = uuid, lost
+		p.top = uuid
+		p.lost = lost
 	}
 	return uuid, lost
 }
@@ -265,7 +271,8 @@ func (r *reader) message(e *entry) {
 		l.Message = foreign.Said(foreign.Result(m.ToolCallID, content, m.IsError))
 	case "assistant":
 		l = r.line(e, "assistant")
-		l.Request, r.model = cmp.Or(m.ResponseID, e.request()), cmp.Or(m.Model, r.model)
+		l.Request = cmp.Or(m.ResponseID, e.request())
+		r.model = cmp.Or(m.Model, r.model)
 		id := e.ID
 		if id == "" {
 			id = fmt.Sprintf("line-%d-%d", e.line, e.unit) // one line is one response
@@ -281,7 +288,8 @@ func (r *reader) message(e *entry) {
 // the request that wrote the summary.
 func (r *reader) compaction(e *entry) {
 	l := r.line(e, "system")
-	l.Subtype, l.Logical = "compact_boundary", l.Parent
+	l.Subtype = "compact_boundary"
+	l.Logical = l.Parent
 	l.Compact = &foreign.Compact{Trigger: "unknown", PreTokens: e.TokensBefore, Usage: e.Usage.recorded()}
 	if l.Compact.Usage != nil {
 		l.Compact.Request = e.request()
@@ -339,7 +347,8 @@ func (r *reader) edit(e *entry) {
 	l := r.line(e, "system")
 	switch {
 	case text == "":
-		l.Subtype, l.Removed = "context_edit", []string{t.at}
+		l.Subtype = "context_edit"
+		l.Removed = []string{t.at}
 	case t.Message != nil && t.Message.Role == "toolResult":
 		l = foreign.Line{Type: foreign.TypeReplaced, ToolUseID: t.Message.ToolCallID, Replacement: text}
 	default:
@@ -378,7 +387,8 @@ func (r *reader) branch() *entry {
 	}
 	var last *entry
 	for i, e := range slices.Backward(path) {
-		e.place, e.prev = len(path)-i, last
+		e.place = len(path) - i
+		e.prev = last
 		if e.sent() && e.Type != "compaction" {
 			last = e
 		}

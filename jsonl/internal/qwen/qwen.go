@@ -171,7 +171,8 @@ func (r *reader) begin(rec *record) {
 		if !r.begun {
 			r.about = foreign.Session{Version: rec.Version, ID: rec.SessionID, CWD: rec.CWD}
 		}
-		r.begun, r.about.Window = true, max(rec.Window, r.about.Window)
+		r.begun = true
+		r.about.Window = max(rec.Window, r.about.Window)
 		r.Begin(r.about)
 	}
 }
@@ -214,8 +215,10 @@ func (r *reader) line(u foreign.Unit, e *jsonl.Entry) {
 
 // put puts a line of a record.
 func (r *reader) put(u foreign.Unit, rec *record, l foreign.Line) {
-	l.Root, l.Time = l.Parent == "", rec.Time
-	l.Agent, l.Sidechain = rec.Agent, rec.Sidechain
+	l.Root = l.Parent == ""
+	l.Time = rec.Time
+	l.Agent = rec.Agent
+	l.Sidechain = rec.Sidechain
 	r.Put(u, l)
 }
 
@@ -230,7 +233,8 @@ func (r *reader) message(u foreign.Unit, rec *record) {
 			r.above[rec.UUID] = r.parent(rec)
 			return
 		}
-		l.Type, l.NoRequest = "assistant", rec.Fork.SessionID != ""
+		l.Type = "assistant"
+		l.NoRequest = rec.Fork.SessionID != ""
 		l.Message = foreign.Response(rec.UUID, rec.Model, blocks, use)
 	} else if len(blocks) == 0 {
 		r.Aside(u, "a message without content")
@@ -358,5 +362,6 @@ func (r *reader) compression(u foreign.Unit, rec *record) {
 		l.Parent = r.Last()
 		r.put(u, rec, l)
 	}
-	r.above[rec.UUID], r.asked = r.Last(), false
+	r.above[rec.UUID] = r.Last()
+	r.asked = false
 }

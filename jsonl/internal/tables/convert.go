@@ -260,7 +260,8 @@ func (r *reader) bill() {
 	}
 	for i, u := range r.usages {
 		if used := u.used(); len(list) == len(r.usages) {
-			list[i].usage, list[i].Model = used, u.Model
+			list[i].usage = used
+			list[i].Model = u.Model
 		} else if used != nil {
 			r.PutCall(u.unit, foreign.BilledCall{ID: "usage-" + u.key(), Kind: "other", Model: u.Model, Time: u.time(), Usage: used})
 		}
@@ -308,7 +309,9 @@ func (r *reader) put(i int, m *row) {
 func (r *reader) compaction(m *row, l foreign.Line) {
 	compact := &foreign.Compact{Trigger: "unknown"}
 	if len(r.compacts) > 0 {
-		compact.Usage, compact.Model, r.compacts = r.compacts[0].used(), r.compacts[0].Model, r.compacts[1:]
+		compact.Usage = r.compacts[0].used()
+		compact.Model = r.compacts[0].Model
+		r.compacts = r.compacts[1:]
 	}
 	boundary := foreign.Line{Type: "system", Subtype: "compact_boundary", Time: l.Time, Agent: l.Agent, Sidechain: l.Sidechain, Compact: compact}
 	r.Put(m.unit, boundary)

@@ -59,9 +59,11 @@ type clearThinking struct {
 
 func (s *clearThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c.View)
-	keep, whose := s.keep, ""
+	keep := s.keep
+	whose := ""
 	if keep == 0 {
-		keep, whose = s.byModel(c.Model), ", the default of "+c.Model
+		keep = s.byModel(c.Model)
+		whose = ", the default of " + c.Model
 	}
 	want := 0
 	if keep != allTurns {

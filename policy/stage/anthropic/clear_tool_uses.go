@@ -137,11 +137,14 @@ type clearToolUses struct {
 
 func (s *clearToolUses) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c)
-	prompt, unit := measure.PromptTokens(c)-s.others(c), "tokens"
+	prompt := measure.PromptTokens(c) - s.others(c)
+	unit := "tokens"
 	if s.Trigger.Type == policy.TriggerToolUses {
-		prompt, unit = s.uses, "tool uses"
+		prompt = s.uses
+		unit = "tool uses"
 	}
-	want, over := 0, prompt > s.Trigger.Value
+	want := 0
+	over := prompt > s.Trigger.Value
 	if over {
 		want = max(len(s.server.units)-int(s.Keep), 0)
 	}
@@ -198,7 +201,11 @@ func (s *clearToolUses) follow(c *policy.Context) {
 	})
 	if anew {
 		clear(s.at)
-		s.gains, s.edge, s.gain, s.uses, s.seen = nil, 0, 0, 0, 0
+		s.gains = nil
+		s.edge = 0
+		s.gain = 0
+		s.uses = 0
+		s.seen = 0
 	}
 	results := v.Results()
 	for _, r := range results[s.seen:] {

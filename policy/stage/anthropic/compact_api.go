@@ -65,13 +65,15 @@ type compactAPI struct{ CompactAPI }
 func (s *compactAPI) Run(c *policy.Context) ([]policy.Edit, error) {
 	// Earlier edits of the same request have already cleared part of the prompt.
 	prompt := measure.PromptTokens(c) + c.View.PayloadTokens() - c.View.Tokens()
-	trigger, reason := "auto", fmt.Sprintf("%d tokens > %d", prompt, s.Trigger)
+	trigger := "auto"
+	reason := fmt.Sprintf("%d tokens > %d", prompt, s.Trigger)
 	switch {
 	case c.Moment == policy.Manual:
 		if s.Manual != "replay" {
 			return nil, nil
 		}
-		trigger, reason = "manual", "the user asked for it"
+		trigger = "manual"
+		reason = "the user asked for it"
 	case prompt <= int(s.Trigger):
 		return nil, nil
 	}

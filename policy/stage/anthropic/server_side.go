@@ -42,7 +42,9 @@ func (s *serverSide) follow(v policy.View, touch func(policy.Target)) (joined []
 		}
 	}
 	if anew {
-		s.units, s.applied, s.stale = nil, 0, true
+		s.units = nil
+		s.applied = 0
+		s.stale = true
 		for t := range s.on {
 			if !v.Has(t.Item) {
 				delete(s.on, t)
@@ -61,9 +63,11 @@ func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 		s.on = map[policy.Target]bool{}
 	}
 	var edits []policy.Edit
-	from, to := min(s.applied, want), max(s.applied, want)
+	from := min(s.applied, want)
+	to := max(s.applied, want)
 	if s.stale {
-		from, to = 0, len(s.units)
+		from = 0
+		to = len(s.units)
 		edits = s.orphans(e)
 	}
 	for i, u := range s.units[from:to] {
@@ -72,15 +76,20 @@ func (s *serverSide) set(want int, e policy.Edit) []policy.Edit {
 			if s.on[b.target] == clear {
 				continue
 			}
-			e.Kind, e.Target, e.New = policy.KindServerKeep, b.target, nil
+			e.Kind = policy.KindServerKeep
+			e.Target = b.target
+			e.New = nil
 			delete(s.on, b.target)
 			if clear {
-				e.Kind, e.New, s.on[b.target] = policy.KindServerClear, b.with, true
+				e.Kind = policy.KindServerClear
+				e.New = b.with
+				s.on[b.target] = true
 			}
 			edits = append(edits, e)
 		}
 	}
-	s.applied, s.stale = want, false
+	s.applied = want
+	s.stale = false
 	return edits
 }
 
@@ -96,7 +105,9 @@ func (s *serverSide) orphans(e policy.Edit) []policy.Edit {
 	var edits []policy.Edit
 	for t := range s.on {
 		if !in[t] {
-			e.Kind, e.Target, e.New = policy.KindServerKeep, t, nil
+			e.Kind = policy.KindServerKeep
+			e.Target = t
+			e.New = nil
 			edits = append(edits, e)
 			delete(s.on, t)
 		}

@@ -64,7 +64,8 @@ func compactsAt(s *policy.StageConfig) bool {
 
 // Limits are what decides when autocompact acts.
 func (p *Autocompact) Limits(l *policy.StageLimits) {
-	w, t := windowOf(l.Stage), limitsOf(l)
+	w := windowOf(l.Stage)
+	t := limitsOf(l)
 	if !w.AutoCompact {
 		return
 	}
@@ -128,18 +129,22 @@ func (s *autocompact) Run(c *policy.Context) ([]policy.Edit, error) {
 		return nil, nil
 	}
 	s.ready = s.ready && c.View.Epoch() == s.epoch
-	trigger, reason := "auto", ""
+	trigger := "auto"
+	reason := ""
 	t := thresholds(c)
 	switch {
 	case c.Moment == policy.TurnEnd:
-		s.last, s.refills, s.ended = 0, 0, false
+		s.last = 0
+		s.refills = 0
+		s.ended = false
 		s.breaker.Note(nil)
 		return nil, nil
 	case c.Moment == policy.Prepare && compactedHere(c):
 		s.breaker.Note(nil)
 		return nil, nil
 	case c.Moment == policy.Manual && s.Manual == "replay":
-		trigger, reason = "manual", fmt.Sprintf("the user asked for it, used %d", c.Used)
+		trigger = "manual"
+		reason = fmt.Sprintf("the user asked for it, used %d", c.Used)
 	case c.Moment != policy.Manual && s.Enabled && t.On && !s.ended && !s.breaker.Open():
 		reason = s.due(c, t)
 	}
@@ -258,7 +263,8 @@ func (s *autocompact) ahead(c *policy.Context, t Thresholds) []policy.Edit {
 // newestRounds returns the items of the newest n rounds, and of more until they weigh least tokens; all where there are fewer.
 func newestRounds(v policy.View, n, least int) []policy.ItemID {
 	ids := v.IDs()
-	from, weight := len(ids), 0
+	from := len(ids)
+	weight := 0
 	for i := len(ids) - 1; i >= 0 && (n > 0 || least > 0); i-- {
 		weight += v.Weight(ids[i])
 		if v.Role(ids[i]) == session.Assistant && (i == 0 || v.Role(ids[i-1]) != session.Assistant) {
@@ -293,7 +299,8 @@ func (s *autocompact) call(c *policy.Context, kept []policy.ItemID, limit int) *
 		call.Cut = &policy.Target{Item: c.View.IDs()[0]}
 	}
 	for i := 0; call.Input > limit && call.Retries < s.Retries && i < len(rounds)-1; call.Retries++ {
-		gap, fifth := call.Input-limit, i+max((len(rounds)-i)/5, 1)
+		gap := call.Input - limit
+		fifth := i + max((len(rounds)-i)/5, 1)
 		for more := true; more && i < len(rounds)-1; i++ {
 			gap -= rounds[i]
 			call.Input -= rounds[i]
@@ -335,13 +342,16 @@ func summaryCall(v policy.View, kept []policy.ItemID, before, overhead, prompt i
 // cache it reads. The prompt is a quarter of the characters of that of 2.1.19, 2.1.37 and 2.1.76, 2.1.119, and 2.1.210 to
 // 2.1.332.
 func recordedCall(version string, v policy.View, kept []policy.ItemID, before, overhead int) *policy.Call {
-	prompt, prefix := 1257, "own"
+	prompt := 1257
+	prefix := "own"
 	since := func(release string) bool { return version != "" && session.CompareVersions(version, release) >= 0 }
 	switch {
 	case since("2.1.210"):
-		prompt, prefix = 1590, "session"
+		prompt = 1590
+		prefix = "session"
 	case since("2.1.86"):
-		prompt, prefix = 1395, "session"
+		prompt = 1395
+		prefix = "session"
 	case since("2.1.21"):
 		prompt = 1286
 	}

@@ -53,7 +53,8 @@ func (s *contextCollapse) recordedStage(c *policy.Context, snap *session.Collaps
 // recordedCommit adds a recorded commit to those made at this request. It replaces an earlier one of them that lies
 // within its span.
 func (s *contextCollapse) recordedCommit(c *policy.Context, rec *session.Collapse, commits []policy.Edit) []policy.Edit {
-	x, taken := extent{rec.From, rec.To}, itemSet{}
+	x := extent{rec.From, rec.To}
+	taken := itemSet{}
 	var others []policy.Edit
 	for _, e := range commits {
 		if e.Kind == policy.KindCollapse && x.holds(s.extent(e.Items)) {

@@ -64,7 +64,10 @@ func (s *segments) follow(v policy.View) (anew bool) {
 	joined := slices.Values(v.Arrived()[s.arrived:])
 	s.arrived = len(v.Arrived())
 	if anew {
-		s.list, s.of, s.open, joined = nil, map[policy.ItemID]int{}, session.OpenCalls{}, v.Items
+		s.list = nil
+		s.of = map[policy.ItemID]int{}
+		s.open = session.OpenCalls{}
+		joined = v.Items
 	}
 	for id := range joined {
 		s.add(v, id)
@@ -86,7 +89,8 @@ func (s *segments) add(v policy.View, id policy.ItemID) {
 		s.begin(segmentRest)
 	}
 	g := &s.list[len(s.list)-1]
-	g.items, s.of[id] = append(g.items, id), len(s.list)-1
+	g.items = append(g.items, id)
+	s.of[id] = len(s.list) - 1
 	if g.tokens >= 0 {
 		g.tokens += v.ClientWeight(id)
 	}
@@ -216,7 +220,8 @@ func (s *riskReader) risk(c *policy.Context, items []policy.ItemID) (float64, er
 	for _, id := range items {
 		end = max(end, s.order[id])
 	}
-	blocks, used := 0, 0
+	blocks := 0
+	used := 0
 	for _, id := range items {
 		for t := range policy.Targets(c.View, id) {
 			if c.View.Length(t).UTF16 == 0 {
@@ -242,7 +247,8 @@ func (s *riskReader) risk(c *policy.Context, items []policy.ItemID) (float64, er
 func (s *riskReader) follow(c *policy.Context) error {
 	arrived := c.View.Arrived()
 	for ; s.read < len(arrived); s.read++ {
-		id, at := arrived[s.read], s.read
+		id := arrived[s.read]
+		at := s.read
 		if _, again := s.order[id]; !again {
 			s.order[id] = at
 		}
@@ -303,7 +309,8 @@ func (s *contextCollapse) available(seg *segment) bool {
 // any size.
 func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int {
 	var group []int
-	tokens, turns := 0, s.passedTurns
+	tokens := 0
+	turns := s.passedTurns
 	for i := s.passed; i < free; i++ {
 		seg := &s.view.list[i]
 		ok := seg.kind == segmentTurn && s.available(seg)
@@ -311,7 +318,8 @@ func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int 
 			turns++
 		}
 		if (!ok || turns <= s.Head) && i == s.passed {
-			s.passed, s.passedTurns = i+1, turns
+			s.passed = i + 1
+			s.passedTurns = turns
 		}
 		switch {
 		case ok && turns > s.Head:
@@ -322,7 +330,8 @@ func (s *contextCollapse) stretch(v policy.View, free int, whatever bool) []int 
 		case whatever && len(group) > 0:
 			return group
 		default:
-			group, tokens = nil, 0
+			group = nil
+			tokens = 0
 		}
 	}
 	if !whatever {

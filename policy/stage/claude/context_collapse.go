@@ -182,7 +182,9 @@ func (s *contextCollapse) follow(v policy.View) {
 // retake sets taken and adopted from the staged spans.
 func (s *contextCollapse) retake() {
 	clear(s.taken)
-	s.adopted, s.passed, s.passedTurns = false, 0, 0
+	s.adopted = false
+	s.passed = 0
+	s.passedTurns = 0
 	for _, sp := range s.staged {
 		s.adopted = s.adopted || sp.recorded
 		s.taken.add(sp.items)
@@ -255,7 +257,8 @@ func (s *contextCollapse) simulate(c *policy.Context) (edits []policy.Edit, err 
 // stage requests the summary of some segments. Segments whose summary would save nothing are left alone.
 func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]policy.Edit, error) {
 	sp := &span{request: c.Request}
-	tokens, turns := 0, 0
+	tokens := 0
+	turns := 0
 	for _, i := range group {
 		sp.items = append(sp.items, s.view.list[i].items...)
 		tokens += s.view.weight(c.View, i)
@@ -264,7 +267,8 @@ func (s *contextCollapse) stage(c *policy.Context, group []int, why string) ([]p
 		}
 	}
 	x := s.extent(sp.items)
-	sp.id, sp.age = collapseID(c, sp.items), x.from
+	sp.id = collapseID(c, sp.items)
+	sp.age = x.from
 	var err error
 	if sp.content, sp.from, err = s.summarise(c, sp, x); err != nil {
 		return nil, err
@@ -387,6 +391,7 @@ func (s *contextCollapse) Request(c *policy.Context, e *policy.Edit) (policy.Cal
 		}
 	}
 	r := onlyWithout(other, "it is no part of the span", s.PromptTokens)
-	r.Edits, r.Without = slices.Concat(media.Edits, r.Edits), media.Without
+	r.Edits = slices.Concat(media.Edits, r.Edits)
+	r.Without = media.Without
 	return r, nil
 }

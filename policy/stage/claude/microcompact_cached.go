@@ -118,7 +118,8 @@ func (s *microcompactCached) restart(v policy.View, reason string) []policy.Edit
 			edits = append(edits, policy.Edit{Kind: policy.KindServerKeep, Trigger: "auto", Target: d.Target, Reason: reason})
 		}
 	}
-	s.live.list, s.deleted = slices.Concat(back, s.live.list), nil
+	s.live.list = slices.Concat(back, s.live.list)
+	s.deleted = nil
 	if v.Epoch() == s.live.epoch {
 		s.prune(v, false)
 	}

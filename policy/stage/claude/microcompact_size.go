@@ -91,7 +91,8 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.marked = 0
 	if n := len(c.View.Edits()); n != s.edits {
 		s.follow(c.View.Edits()[s.edits:], proposed)
-		s.edits, s.seen = n, s.seen[:0]
+		s.edits = n
+		s.seen = s.seen[:0]
 	}
 	s.seen = append(s.seen, len(c.View.Results()))
 	if s.State == "recorded" {
@@ -109,7 +110,8 @@ func (s *microcompactSize) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	list := s.list(c.View)
 	total := tokensOf(list)
-	marked, saved := 0, 0
+	marked := 0
+	saved := 0
 	for marked < len(list)-s.KeepRecent && total-saved > s.Target {
 		saved += list[marked].tokens
 		marked++
@@ -196,7 +198,8 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 			stub := (microcompaction{}).Stub(c.View, r.Result)
 			e.New = &stub
 		default:
-			e.Kind, e.New = policy.KindClear, cleared
+			e.Kind = policy.KindClear
+			e.New = cleared
 		}
 		edits = append(edits, e)
 	}

@@ -82,7 +82,8 @@ func (p *PostCompact) Check(c *policy.Check) {
 	if compact == nil || !compactsAt(compact) {
 		return
 	}
-	at, most := windowOf(compact).Resolve(policy.Circumstances{Window: c.Window(), Set: true}).Auto, min(p.MaxFiles*p.FileTokens, p.FilesTokens)
+	at := windowOf(compact).Resolve(policy.Circumstances{Window: c.Window(), Set: true}).Auto
+	most := min(p.MaxFiles*p.FileTokens, p.FilesTokens)
 	if overhead := c.Overhead(); overhead < at && most+overhead >= at {
 		c.Add(policy.RuleAlways, "post_compact.files_tokens", "attach less", "files of %d with %d of system prompt and tools reach %d, where autocompact compacts again", most, overhead, at)
 	}
@@ -116,7 +117,8 @@ func (s *postCompact) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.edits = len(edits)
 	e := edits[at]
 	defer func() {
-		s.files.since, s.files.recent = policy.ItemID(e.Joined), nil
+		s.files.since = policy.ItemID(e.Joined)
+		s.files.recent = nil
 		s.carried = itemSet{}
 		s.carried.add(e.Lead)
 		s.carried.add(e.Keep)

@@ -32,13 +32,15 @@ func (r *reattach) attach(a Attachment, out *policy.Edit) (n int, err error) {
 		texts, n = r.invokedSkills()
 	case AttachPlanMode:
 		if r.planMode {
-			texts, n = []string{"<plan mode>"}, 1
+			texts = []string{"<plan mode>"}
+			n = 1
 		}
 	case AttachHooks:
 		return r.hookResults(out), nil
 	default:
 		if lines := r.lines(a); len(lines) > 0 {
-			texts, n = []string{"<" + label + ">\n" + strings.Join(lines, "\n")}, len(lines)
+			texts = []string{"<" + label + ">\n" + strings.Join(lines, "\n")}
+			n = len(lines)
 		}
 	}
 	if n == 0 || err != nil {
@@ -165,7 +167,8 @@ func (r *reattach) filesAsSeen() (texts []string, err error) {
 // lost returns the results that this round's microcompaction cleared, and the items that left the view since the last
 // compaction.
 func (r *reattach) lost() (cleared map[policy.Target]bool, gone itemSet) {
-	cleared, gone = map[policy.Target]bool{}, itemSet{}
+	cleared = map[policy.Target]bool{}
+	gone = itemSet{}
 	for i := range r.round {
 		switch e := &r.round[i]; e.Kind {
 		case policy.KindRemove, policy.KindCollapse:

@@ -36,14 +36,16 @@ func clientVersion(version string) policy.ClientVersion {
 	before := func(release string) bool { return session.CompareVersions(version, release) < 0 }
 	var v policy.ClientVersion
 	if before("2.1.25") { // its own figures: a warning at 135,000, at least 20,000 saved by its estimate
-		v.SilentFrom, v.SilentLeast = 135000, 16000
+		v.SilentFrom = 135000
+		v.SilentLeast = 16000
 	}
 	if v.Head, v.Shared = 14000, 14000; version == "" {
 		return v
 	}
 	for _, h := range usualHeads {
 		if !before(h.from) {
-			v.Head, v.Shared = h.all, h.shared
+			v.Head = h.all
+			v.Shared = h.shared
 		}
 	}
 	v.KeepsThinking = !before("2.1.84")
@@ -56,7 +58,8 @@ func clientVersion(version string) policy.ClientVersion {
 		v.LeastWindow = smallestWindow
 	}
 	if !before("2.1.283") { // at 90 % of an hour
-		v.CompactsIdle, v.IdleLeast = 6*time.Minute, 100000
+		v.CompactsIdle = 6 * time.Minute
+		v.IdleLeast = 100000
 	}
 	return v
 }

@@ -46,7 +46,8 @@ func (l *compactables) remove(gone func(*compactableAt) bool) {
 			kept = append(kept, *r)
 		}
 	}
-	l.list, l.mixed = kept, true
+	l.list = kept
+	l.mixed = true
 }
 
 // follow adds the wanted results of these tools that joined since the last call, of the first n of the view.
@@ -54,9 +55,11 @@ func (l *compactables) follow(v policy.View, n int, tools []string, wanted func(
 	if v.Epoch() != l.epoch {
 		l.restart(v)
 	}
-	results, from := v.Results(), len(l.list)
+	results := v.Results()
+	from := len(l.list)
 	if l.mixed {
-		from, l.mixed = 0, false
+		from = 0
+		l.mixed = false
 	}
 	for ; l.seen < n; l.seen++ {
 		r := &results[l.seen]

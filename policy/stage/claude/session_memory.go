@@ -66,7 +66,8 @@ func (p *SessionMemory) Limits(l *policy.StageLimits) {
 
 // Check is what is questionable in a policy with session_memory.
 func (p *SessionMemory) Check(c *policy.Check) {
-	t, overhead := windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true}), c.Overhead()
+	t := windowOf(c.Stage).Resolve(policy.Circumstances{Window: c.Window(), Set: true})
+	overhead := c.Overhead()
 	c.AtMost("min_tokens", p.MinTokens, "max_tokens", p.MaxTokens)
 	if c.Has("autocompact") == nil {
 		c.Add(policy.RuleAlone, "session_memory", "add one, or leave this out", "it does nothing without autocompact")
@@ -146,9 +147,13 @@ func (s *sessionMemory) update(c *policy.Context) []policy.Edit {
 		return failure // the summary stays as it is, and the next response tries again
 	}
 	detail := map[string]int{"size": size, "grown": grown, "tool_calls": s.calls}
-	s.written, s.at, s.calls, s.covers = true, size, 0, c.Last.Message
+	s.written = true
+	s.at = size
+	s.calls = 0
+	s.covers = c.Last.Message
 	if open == 0 {
-		s.marked, s.last = true, c.Last.Message
+		s.marked = true
+		s.last = c.Last.Message
 	}
 	return []policy.Edit{{Kind: policy.KindCall, Trigger: "auto", Reason: reason, Call: try.Call, Detail: detail}}
 }
@@ -300,10 +305,12 @@ func textLines(v policy.View, id policy.ItemID) int {
 	if m == nil {
 		return 1
 	}
-	n, line := 0, -1
+	n := 0
+	line := -1
 	for b := range m.Blocks {
 		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Line != line && v.Length(policy.BlockOf(id, b)).UTF16 > 0 {
-			n, line = n+1, bl.Line
+			n += 1
+			line = bl.Line
 		}
 	}
 	return n

@@ -175,7 +175,8 @@ func (s *sessionState) take(c *policy.Context, n *note) error {
 		}
 	case n.kind == "ExitPlanMode":
 		if in.Plan != "" {
-			s.planShown, s.planPath = in.Plan, ""
+			s.planShown = in.Plan
+			s.planPath = ""
 		}
 	case n.failed:
 	case n.kind == "Skill":
@@ -256,7 +257,8 @@ func (s *sessionState) agentEnd(text string) {
 	if len(s.agents) == 0 {
 		return
 	}
-	id, status := taskID().FindStringSubmatch(text), taskStatus().FindStringSubmatch(text)
+	id := taskID().FindStringSubmatch(text)
+	status := taskStatus().FindStringSubmatch(text)
 	if id != nil && status != nil && status[1] != "running" {
 		s.agents.drop(id[1])
 	}

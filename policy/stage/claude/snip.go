@@ -67,7 +67,8 @@ type removal struct {
 
 // Start refuses a trial of a turn that the conversation does not have, or that is not over before a request.
 func (s *snip) Start(conv *session.Conversation) error {
-	prompts, requests := conv.Prompts(), conv.Requests
+	prompts := conv.Prompts()
+	requests := conv.Requests
 	for _, t := range s.IDs {
 		at, ok := prompts.Find(t.ID)
 		refuse := func(hint, msg string, args ...any) error {

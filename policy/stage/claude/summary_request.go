@@ -41,7 +41,8 @@ func (s *autocompact) Request(c *policy.Context, e *policy.Edit) (policy.CallReq
 		r.System = ownSystem
 	}
 	var attached, cut []policy.ItemID
-	round, seen := 0, false
+	round := 0
+	seen := false
 	kept := s.kept
 	for id := range c.View.Items {
 		if len(kept) > 0 && id == kept[0] {

@@ -268,12 +268,14 @@ func preview(text string, n, limit int) (shown string, more bool) {
 // humanSize returns 512B, 2KB, 134.7KB, 1.5MB: one decimal, rounded half up, no trailing .0.
 func humanSize(n int) string {
 	const kilo, mega = 1 << 10, 1 << 20
-	unit, name := kilo, "KB"
+	unit := kilo
+	name := "KB"
 	switch {
 	case n < kilo:
 		return strconv.Itoa(n) + "B"
 	case n >= mega:
-		unit, name = mega, "MB"
+		unit = mega
+		name = "MB"
 	}
 	tenths := (n*20 + unit) / (2 * unit)
 	return strings.TrimSuffix(fmt.Sprintf("%d.%d", tenths/10, tenths%10), ".0") + name

@@ -90,7 +90,8 @@ func limitsOf(l *policy.StageLimits) Thresholds {
 
 // windowLimits adds the limits that follow from the window alone.
 func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
-	w, n := params.(*Window), policy.Thousands
+	w := params.(*Window)
+	n := policy.Thousands
 	t := w.Resolve(c)
 	if t.Auto <= 0 {
 		l.Note("the output reserve and the buffer leave nothing of the window: every request is above the thresholds")
@@ -169,9 +170,11 @@ func lintWindow(c *policy.Check) {
 		c.Add(policy.RuleWindow, key, "reserve less", "%d of %d tokens are reserved, nothing is left to use", t.Reserve, c.Window())
 	}
 	if compact := c.Has("autocompact"); compact != nil && compactsAt(compact) && t.Blocking < t.Auto {
-		key, hint := "window.blocking_offset", "make it smaller, or the buffer larger"
+		key := "window.blocking_offset"
+		hint := "make it smaller, or the buffer larger"
 		if w.BlockingLimit > 0 {
-			key, hint = "window.blocking_limit", "make it, or the buffer, larger"
+			key = "window.blocking_limit"
+			hint = "make it, or the buffer, larger"
 		}
 		c.Add(policy.RuleWindow, key, hint, "requests are blocked at %d, before they are compacted at %d", t.Blocking, t.Auto)
 	}
@@ -240,9 +243,11 @@ func (w *Window) Resolve(c policy.Circumstances) Thresholds {
 	if w.NoMillion && c.Window >= largestWindow {
 		c.Window = standardContext
 	}
-	reserve, maxOutput := w.OutputReserve, c.MaxOutput
+	reserve := w.OutputReserve
+	maxOutput := c.MaxOutput
 	if w.MaxOutput > 0 {
-		reserve, maxOutput = w.MaxOutput, w.MaxOutput
+		reserve = w.MaxOutput
+		maxOutput = w.MaxOutput
 	}
 	if w.ReserveCap > 0 {
 		reserve = min(w.ReserveCap, cmp.Or(max(maxOutput, 0), w.ReserveCap))

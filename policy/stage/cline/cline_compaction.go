@@ -129,7 +129,9 @@ func (s *clineCompaction) budget(c *policy.Context) budget {
 
 // aim works out what a compaction is to leave, from all items in view.
 func (s *clineCompaction) aim(c *policy.Context, b budget) (a aim) {
-	sum, exchanges, prompted := 0, 0, false
+	sum := 0
+	exchanges := 0
+	prompted := false
 	for id := range c.View.Items {
 		if !measure.Sent(c.View, id) {
 			continue
@@ -187,7 +189,8 @@ func (s *clineCompaction) sentLength(v policy.View, id policy.ItemID) int {
 func (s *clineCompaction) length(v policy.View, id policy.ItemID) int {
 	n := s.sentLength(v, id)
 	for t := range policy.Targets(v, id) {
-		raw, c := v.Raw(t), v.Replacement(t)
+		raw := v.Raw(t)
+		c := v.Replacement(t)
 		if raw == nil || c == nil {
 			continue
 		}
@@ -220,7 +223,8 @@ func (s *clineCompaction) compact(c *policy.Context, target int, trigger, reason
 // cut is where the newest messages begin that weigh a number of tokens or more: at an assistant message or a prompt, and
 // no later than the last prompt.
 func (s *clineCompaction) cut(v policy.View, ids []policy.ItemID, tokens int) int {
-	at, sum := len(ids), 0
+	at := len(ids)
+	sum := 0
 	for at > 0 {
 		at--
 		if measure.Sent(v, ids[at]) {

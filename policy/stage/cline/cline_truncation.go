@@ -87,7 +87,8 @@ type messageRun struct {
 
 func (s *clineTruncation) Run(c *policy.Context) ([]policy.Edit, error) {
 	s.follow(c.View)
-	limit, used := allowed(c.Window), c.Last.Usage.Total()
+	limit := allowed(c.Window)
+	used := c.Last.Usage.Total()
 	if !c.Last.Known || c.Last.Summary || float64(used) < limit {
 		return nil, nil
 	}
@@ -112,7 +113,8 @@ func (s *clineTruncation) Run(c *policy.Context) ([]policy.Edit, error) {
 	for i := range s.hidden { // a read that was just replaced
 		h := &s.hidden[i]
 		if at := slices.IndexFunc(edits, func(e policy.Edit) bool { return e.Target == h.result.Target }); at >= 0 {
-			h.replaced, h.length = true, edits[at].New.Length.UTF16
+			h.replaced = true
+			h.length = edits[at].New.Length.UTF16
 		}
 	}
 	edits = slices.DeleteFunc(edits, func(e policy.Edit) bool {
@@ -155,13 +157,15 @@ func (s *clineTruncation) truncate(v policy.View, end int, reason string) (edits
 		}
 	}
 	next := messageRun{role: session.User}
-	s.stub, s.hidden = nil, nil
+	s.stub = nil
+	s.hidden = nil
 	for i, r := range s.runs[2:min(end+1, len(s.runs))] {
 		for _, id := range r.items {
 			answers, others := results(v, id, open)
 			switch {
 			case answers > 0:
-				next.items, s.stub = append(next.items, id), append(s.stub, id)
+				next.items = append(next.items, id)
+				s.stub = append(s.stub, id)
 				for t := range policy.Targets(v, id) {
 					if c := v.Replacement(t); v.Kind(t) == jsonl.KindToolResult && (c == nil || c.Partial) {
 						replace(t, policy.NewContent(jsonl.KindToolResult, resultMissing))
@@ -216,7 +220,8 @@ func (s *clineTruncation) hide(v policy.View, id policy.ItemID) {
 // that it saves.
 func (s *clineTruncation) replaceReads(c *policy.Context, reason string) (edits []policy.Edit, saved float64, err error) {
 	v := c.View
-	total, gone := 0, 0
+	total := 0
+	gone := 0
 	for i := range s.hidden {
 		total += s.hidden[i].length
 	}
@@ -243,7 +248,8 @@ func (s *clineTruncation) replaceReads(c *policy.Context, reason string) (edits 
 		}
 		err := note(&h.result, func(content *policy.Content) {
 			gone += h.length - content.Length.UTF16
-			h.length, h.replaced = content.Length.UTF16, true
+			h.length = content.Length.UTF16
+			h.replaced = true
 		})
 		if err != nil {
 			return nil, 0, err
@@ -298,7 +304,9 @@ func characters(v policy.View, id policy.ItemID) int {
 func (s *clineTruncation) follow(v policy.View) {
 	items, anew := s.seen.Arrived(v, func(e policy.Edit) bool { return e.Moves() && e.Stage != truncationName })
 	if anew {
-		s.runs, s.stub, s.hidden = nil, nil, nil
+		s.runs = nil
+		s.stub = nil
+		s.hidden = nil
 	}
 	for _, id := range items {
 		s.put(v, id)

@@ -76,7 +76,8 @@ func catalogue() func(model, release string, day time.Time) (m CatalogueModel, l
 		}
 		l = policy.ModelLimits{Context: m.Window, From: "the catalogue of Codex CLI from " + t.Releases[m.Release].Version + " on"}
 		if name != model {
-			l.From, l.Assumed = "that of "+name+" in "+l.From, true
+			l.From = "that of " + name + " in " + l.From
+			l.Assumed = true
 		}
 		return m, l
 	}

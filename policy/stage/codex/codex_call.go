@@ -46,7 +46,8 @@ func (s *codexCompaction) remoteCall(c *policy.Context, keep []policy.ItemID) *p
 	}
 	if c.Window > 0 && call.Input > c.Window {
 		if all, oldest, ok := s.results.without(c.View, keep); ok && call.Input-all > c.Window {
-			call.Input, call.Cut = call.Input-all, oldest
+			call.Input -= all
+			call.Cut = oldest
 		} else {
 			leaveOut(c, keep, call)
 		}

@@ -37,7 +37,8 @@ const (
 )
 
 func defineCodexCompaction() policy.Definition {
-	userTokens, models := 20000, catalogue()
+	userTokens := 20000
+	models := catalogue()
 	return policy.Definition{
 		Name:    "codex_compaction",
 		Summary: "At 90 % of the window the view becomes the newest user messages, up to 20,000 tokens of them, and a summary as the last message; compacted by the provider, all of them or up to 64,000 tokens, and one encrypted item.",
@@ -76,9 +77,11 @@ func (p *CodexCompaction) limit(window int) int {
 
 // Limits are what decides when codex_compaction acts.
 func (p *CodexCompaction) Limits(l *policy.StageLimits) {
-	key, from := "codex_compaction.percent", fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
+	key := "codex_compaction.percent"
+	from := fmt.Sprintf("%d %% of the window (codex_compaction.percent)", p.Percent)
 	if p.TokenLimit != nil && *p.TokenLimit <= l.Window*p.Percent/100 {
-		key, from = "codex_compaction.token_limit", "codex_compaction.token_limit"
+		key = "codex_compaction.token_limit"
+		from = "codex_compaction.token_limit"
 	}
 	if p.Form == formNewContext {
 		from += ", and codex_compaction.buffer, but no more than 95 %"
@@ -88,7 +91,8 @@ func (p *CodexCompaction) Limits(l *policy.StageLimits) {
 
 // Check is what is questionable in a policy with codex_compaction.
 func (p *CodexCompaction) Check(c *policy.Check) {
-	at, overhead := p.limit(c.Window()), c.Overhead()
+	at := p.limit(c.Window())
+	overhead := c.Overhead()
 	if users := p.UserTokens; users != nil && *users+overhead >= at && overhead < at {
 		c.Add(policy.RuleAlways, "codex_compaction.user_tokens", "make it smaller", "%d of user messages with %d of system prompt and tools reach %d, where codex_compaction compacts again", *users, overhead, at)
 	}
@@ -126,7 +130,8 @@ func (s *codexCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 			return s.compact(c, pending, len(history) > 0, "model_change", fmt.Sprintf("from %s to %s, of another compaction hash", before, c.Model))
 		}
 	}
-	used, limit := c.Used, s.limit(c.Window)
+	used := c.Used
+	limit := s.limit(c.Window)
 	if parts := s.count(c, history, len(pending)); parts != nil {
 		used = policy.Sum(parts)
 	}
@@ -271,7 +276,10 @@ func (s *codexCompaction) compact(c *policy.Context, pending []policy.ItemID, in
 		case last < 0 || len(keep) > 0:
 			edit.Insert = slices.Insert(insert, 0, context)
 		default:
-			edit.Lead, edit.Insert, edit.Keep, edit.Tail = lead[:last], []policy.Synthetic{context}, lead[last:], insert
+			edit.Lead = lead[:last]
+			edit.Insert = []policy.Synthetic{context}
+			edit.Keep = lead[last:]
+			edit.Tail = insert
 		}
 	}
 	edits := []policy.Edit{edit}
@@ -307,7 +315,8 @@ func (s *codexCompaction) context(c *policy.Context, keep []policy.ItemID) (list
 			continue
 		}
 		for b := range m.Blocks {
-			t, bl := policy.BlockOf(id, b), &m.Blocks[b]
+			t := policy.BlockOf(id, b)
+			bl := &m.Blocks[b]
 			if (bl.Kind == jsonl.KindText || bl.Kind == jsonl.KindAttachment) && bl.Text.UTF16 > 0 {
 				list = append(list, policy.Content{Kind: jsonl.KindText, Length: bl.Text, Ref: &t})
 			}
@@ -345,7 +354,8 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 		if m == nil || m.Class != session.ClassPrompt || slices.Contains(keep, id) {
 			continue
 		}
-		bytes, images := 0, 0
+		bytes := 0
+		images := 0
 		for b := range m.Blocks {
 			t := policy.BlockOf(id, b)
 			switch kind := v.Kind(t); {
@@ -360,7 +370,8 @@ func (s *codexCompaction) prompts(c *policy.Context, keep []policy.ItemID) (lead
 		}
 		tokens := max((bytes+3)/4+images*imageTokens, 1)
 		if tokens <= remaining {
-			lead, remaining = append(lead, id), remaining-tokens
+			lead = append(lead, id)
+			remaining -= tokens
 			continue
 		}
 		stays := false
@@ -388,14 +399,16 @@ func fitting(c *policy.Context, id policy.ItemID, remaining int, images bool, re
 		if images {
 			t.Block = blocks - 1 - b
 		}
-		kind, tokens := v.Kind(t), 0
+		kind := v.Kind(t)
+		tokens := 0
 		if kind == jsonl.KindText {
 			tokens = (v.Length(t).Bytes + 3) / 4
 		} else if images && kind == jsonl.KindImage {
 			tokens = imageTokens
 		}
 		if tokens <= remaining {
-			remaining, stays = remaining-tokens, stays || tokens > 0 || kind == jsonl.KindImage
+			remaining -= tokens
+			stays = stays || tokens > 0 || kind == jsonl.KindImage
 			continue
 		}
 		content := policy.Content{Kind: kind, Gone: true}
@@ -404,10 +417,12 @@ func fitting(c *policy.Context, id policy.ItemID, remaining int, images bool, re
 			if err != nil {
 				return nil, false, fmt.Errorf("reading a user message: %w", err)
 			}
-			content, stays = policy.Text(codexTruncate(text, 4*remaining)), true
+			content = policy.Text(codexTruncate(text, 4*remaining))
+			stays = true
 			content.Partial = true
 		}
-		cuts, remaining = append(cuts, policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: reason}), 0
+		cuts = append(cuts, policy.Edit{Kind: policy.KindTruncate, Target: t, New: &content, Reason: reason})
+		remaining = 0
 	}
 	return cuts, stays, nil
 }
@@ -437,7 +452,8 @@ func codexTruncate(text string, limit int) string {
 	}
 	left := limit / 2
 	tail := len(text) - (limit - left)
-	before, after := 0, len(text)
+	before := 0
+	after := len(text)
 	for at, size := 0, 0; at < len(text); at += size {
 		_, size = utf8.DecodeRuneInString(text[at:])
 		if at+size <= left {

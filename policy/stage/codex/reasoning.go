@@ -27,14 +27,17 @@ func (s *reasonings) add(m *session.Message, id policy.ItemID) {
 		return
 	}
 	if m.Class == session.ClassPrompt {
-		s.before, s.since = s.before+s.since, 0
-		s.guessed, s.sinceGuessed = s.guessed || s.sinceGuessed, false
+		s.before += s.since
+		s.since = 0
+		s.guessed = s.guessed || s.sinceGuessed
+		s.sinceGuessed = false
 	}
 	recorded, estimated := reasoningOf(m)
 	if int(id) < s.read {
 		estimated = 0
 	}
-	s.since, s.sinceGuessed = s.since+recorded+estimated, s.sinceGuessed || estimated != 0
+	s.since = s.since + recorded + estimated
+	s.sinceGuessed = s.sinceGuessed || estimated != 0
 }
 
 // follow sums up a view without its newest pending items.

@@ -21,7 +21,8 @@ type allResults struct {
 func (r *allResults) without(v policy.View, keep []policy.ItemID) (tokens int, oldest *policy.Target, ok bool) {
 	joined, anew := r.seen.Arrived(v, func(e policy.Edit) bool { return e.Moves() || e.New != nil })
 	if anew {
-		r.tokens, r.oldest = 0, nil
+		r.tokens = 0
+		r.oldest = nil
 	}
 	for _, id := range joined {
 		n, last := resultsOf(v, id)
@@ -44,7 +45,8 @@ func (r *allResults) without(v policy.View, keep []policy.ItemID) (tokens int, o
 func resultsOf(v policy.View, id policy.ItemID) (tokens int, last *policy.Target) {
 	for t := range policy.Targets(v, id) {
 		if v.Kind(t) == jsonl.KindToolResult {
-			tokens, last = tokens+v.BlockTokens(t), &t
+			tokens += v.BlockTokens(t)
+			last = &t
 		}
 	}
 	return tokens, last

@@ -50,9 +50,11 @@ func (p *CrushSummarize) limit(window int) int {
 
 // Limits are what decides when crush_summarize acts.
 func (p *CrushSummarize) Limits(l *policy.StageLimits) {
-	key, from := "crush_summarize.percent", fmt.Sprintf("%d %% of the window is left (%s)", p.Percent, l.Name("crush_summarize.percent"))
+	key := "crush_summarize.percent"
+	from := fmt.Sprintf("%d %% of the window is left (%s)", p.Percent, l.Name("crush_summarize.percent"))
 	if l.Window > p.Large {
-		key, from = "crush_summarize.buffer", fmt.Sprintf("%s of the window are left (%s)", policy.Thousands(p.Buffer), l.Name("crush_summarize.buffer"))
+		key = "crush_summarize.buffer"
+		from = fmt.Sprintf("%s of the window are left (%s)", policy.Thousands(p.Buffer), l.Name("crush_summarize.buffer"))
 	}
 	limit := policy.Limit{
 		Name: "summary", Label: "compact", Operator: ">=", Tokens: p.limit(l.Window), Of: policy.OfContext, Acts: p.Auto, From: from, Key: key,
@@ -154,7 +156,8 @@ func (s *crushSummarize) begun(c *policy.Context) (string, error) {
 		}
 	}
 	if at != s.turn || s.request == "" {
-		s.turn, s.request = at, ""
+		s.turn = at
+		s.request = ""
 		if at >= 0 {
 			var parts []string
 			for b := range c.Conv.Messages[at].Blocks {

@@ -92,7 +92,8 @@ func (s *geminiCompression) cutText(text, file string, chars int) string {
 		return fmt.Sprintf("Output too large. Showing the last %s characters of the output. For full output see: %s\n...%s", policy.Thousands(geminiOneLine), file, measure.LastUnits(text, geminiOneLine))
 	}
 	last := lines[max(len(lines)-s.CutLines, 0):]
-	shown, wide := make([]string, len(last)), ""
+	shown := make([]string, len(last))
+	wide := ""
 	for i, l := range last {
 		if shown[i] = l; jsonl.Measure(l).UTF16 > geminiLineWidth {
 			shown[i] = measure.FirstUnits(l, geminiLineWidth) + "... [LINE WIDTH TRUNCATED]"

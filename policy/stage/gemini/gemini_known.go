@@ -9,7 +9,10 @@ import (
 // size is the size of texts: quarters of a token, and characters beyond ASCII.
 type size struct{ quarters, others int }
 
-func (s *size) add(o size) { s.quarters, s.others = s.quarters+o.quarters, s.others+o.others }
+func (s *size) add(o size) {
+	s.quarters += o.quarters
+	s.others += o.others
+}
 
 // tokens is a size in tokens.
 func (e estimate) tokens(s size) float64 {
@@ -37,7 +40,8 @@ func textSize(c *policy.Content) size {
 func (e estimate) size(g measure.GenAI, id policy.ItemID) (sum size) {
 	v := g.View
 	for t := range policy.Targets(v, id) {
-		raw, c := v.Raw(t), v.Replacement(t)
+		raw := v.Raw(t)
+		c := v.Replacement(t)
 		switch kind := v.Kind(t); {
 		case c != nil && c.Tokens > 0:
 			sum.add(textSize(c))

@@ -129,7 +129,10 @@ func (s *geminiMasking) follow(v policy.View) {
 	}
 	answered := s.responded(v)
 	if answered < s.inHistory {
-		s.inHistory, s.history, s.edge, s.newest = 0, 0, 0, 0
+		s.inHistory = 0
+		s.history = 0
+		s.edge = 0
+		s.newest = 0
 	}
 	for ; s.inHistory < answered; s.inHistory++ {
 		s.history += s.tokens[s.inHistory]
@@ -281,7 +284,8 @@ func shellPreview(text string) string {
 		if i+1 < len(at) {
 			end = at[i+1][0]
 		}
-		name, section := text[m[2]:m[3]], strings.TrimSpace(text[m[1]:end])
+		name := text[m[2]:m[3]]
+		section := strings.TrimSpace(text[m[1]:end])
 		if name == "Output" {
 			section = firstAndLast(section)
 		}

@@ -22,9 +22,11 @@ func split(amount int, share float64) (head, tail int) {
 
 // cut leaves out the middle of a text, and says how much that is; ok is false where nothing is left out.
 func (e *ends) cut(text string) (short string, ok bool) {
-	head, tail := len(measure.FirstUnits(text, e.head)), len(measure.LastUnits(text, e.tail))
+	head := len(measure.FirstUnits(text, e.head))
+	tail := len(measure.LastUnits(text, e.tail))
 	if e.headLines+e.tailLines > 0 {
-		head, tail = min(head, firstLines(text, e.headLines)), min(tail, lastLines(text, e.tailLines))
+		head = min(head, firstLines(text, e.headLines))
+		tail = min(tail, lastLines(text, e.tailLines))
 	}
 	if head+tail >= len(text) {
 		return text, false

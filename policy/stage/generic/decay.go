@@ -66,7 +66,8 @@ func (p *Decay) limit(age int) int {
 
 func (s *decay) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
-	all, live := v.Results(), s.results.Live(v)
+	all := v.Results()
+	live := s.results.Live(v)
 	sent := measure.LastResponse(v)
 	now := s.turns.now(v)
 	type due struct {
@@ -74,7 +75,8 @@ func (s *decay) Run(c *policy.Context) ([]policy.Edit, error) {
 		limit  int
 	}
 	var list []due
-	saved, done := 0, 0
+	saved := 0
+	done := 0
 	for n, i := range live {
 		t := all[i].Target
 		age := len(live) - 1 - n
@@ -84,7 +86,8 @@ func (s *decay) Run(c *policy.Context) ([]policy.Edit, error) {
 		if age < s.Keep || t.Item > sent {
 			break
 		}
-		limit, tokens := s.limit(age), v.BlockTokens(t)
+		limit := s.limit(age)
+		tokens := v.BlockTokens(t)
 		was, cut := s.limits[t]
 		if plain(v, t) && tokens > limit && (!cut || limit < was) {
 			saved += tokens - limit

@@ -80,14 +80,17 @@ type covered struct {
 
 // clearCovered clears the waiting results that are live, once that saves the tokens of a step.
 func clearCovered(c *policy.Context, list []policy.Result, waiting *[]covered, step int, why string) []policy.Edit {
-	made, less, left := saving{c: c}, 0, (*waiting)[:0]
+	made := saving{c: c}
+	less := 0
+	left := (*waiting)[:0]
 	for _, w := range *waiting {
 		old := &list[w.old]
 		if old.State != policy.ResultLive {
 			continue
 		}
 		if n := made.less(old.Target, w.content); n > 0 {
-			left, less = append(left, w), less+n
+			left = append(left, w)
+			less += n
 		}
 	}
 	if *waiting = left; len(left) == 0 || less < step {
@@ -105,7 +108,8 @@ func clearCovered(c *policy.Context, list []policy.Result, waiting *[]covered, s
 
 // join compares a result that has joined with those before it, and notes it.
 func (s *dedupe) join(c *policy.Context, list []policy.Result, at int) error {
-	v, r := c.View, &list[at]
+	v := c.View
+	r := &list[at]
 	if !s.live(r) || !plain(v, r.Target) || v.BlockTokens(r.Target) < s.MinTokens {
 		return nil
 	}

@@ -99,14 +99,16 @@ func imagesOf(v policy.View, t policy.Target) int {
 // old is how many of the blocks are older than those that keep their images, and how much that is in the unit of step.
 func (s *dropImages) old(c *policy.Context) (old, step int) {
 	if s.By == byTurns {
-		now, last := s.turns.now(c.View), -1
+		now := s.turns.now(c.View)
+		last := -1
 		for _, p := range s.images {
 			turn := s.turns.of(c.Conv, p.Item)
 			if now-turn < s.Keep {
 				break
 			}
 			if old++; turn != last {
-				step, last = step+1, turn
+				step += 1
+				last = turn
 			}
 		}
 	} else {

@@ -55,14 +55,18 @@ func (s *dropThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 			}
 		}
 	}
-	now, old, turns, last := s.turns.now(v), 0, 0, -1
+	now := s.turns.now(v)
+	old := 0
+	turns := 0
+	last := -1
 	for _, t := range s.thinking {
 		turn := s.turns.of(c.Conv, t.Item)
 		if now-turn < s.Keep {
 			break
 		}
 		if old++; turn != last {
-			turns, last = turns+1, turn
+			turns += 1
+			last = turn
 		}
 	}
 	if turns < s.Step {
@@ -88,7 +92,8 @@ func (s *dropThinking) Run(c *policy.Context) ([]policy.Edit, error) {
 // one, that answers no call.
 func lastLoop(v policy.View) map[policy.ItemID]bool {
 	loop := map[policy.ItemID]bool{}
-	answers, role := true, session.Assistant
+	answers := true
+	role := session.Assistant
 	for id := range v.Backward {
 		if !measure.Sent(v, id) {
 			continue

@@ -57,7 +57,8 @@ type mask struct {
 
 func (s *mask) Run(c *policy.Context) ([]policy.Edit, error) {
 	v := c.View
-	all, live := v.Results(), s.results.Live(v)
+	all := v.Results()
+	live := s.results.Live(v)
 	old, step := s.old(v, all, live)
 	for sent := measure.LastResponse(v); old > 0 && all[live[old-1]].Target.Item > sent; {
 		old--
@@ -88,14 +89,16 @@ func (s *mask) old(v policy.View, all []policy.Result, live []int) (old, step in
 			step += v.BlockTokens(all[i].Target)
 		}
 	case byTurns:
-		now, last := s.turns.now(v), -1
+		now := s.turns.now(v)
+		last := -1
 		for _, i := range live {
 			turn := s.turns.of(v.Conversation(), all[i].Target.Item)
 			if now-turn < s.Keep {
 				break
 			}
 			if old++; turn != last {
-				step, last = step+1, turn
+				step += 1
+				last = turn
 			}
 		}
 	default:

@@ -53,7 +53,8 @@ func (s *turns) of(conv *session.Conversation, id policy.ItemID) int {
 			}
 		}
 	}
-	from, to := 0, len(s.prompts)
+	from := 0
+	to := len(s.prompts)
 	for from < to {
 		if mid := (from + to) / 2; s.prompts[mid] <= id {
 			from = mid + 1

@@ -58,7 +58,8 @@ func (p *Summarize) Limits(l *policy.StageLimits) {
 	if at == 0 {
 		return
 	}
-	key, from := "summarize.trigger_tokens", l.Name("summarize.trigger_tokens")
+	key := "summarize.trigger_tokens"
+	from := l.Name("summarize.trigger_tokens")
 	if p.TriggerTokens == 0 {
 		key = "summarize.trigger_share"
 		from = strict.FloatText(p.TriggerShare) + " x the window (" + l.Name(key) + ")"
@@ -94,7 +95,8 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 		return s.summarize(c, "manual", "the user asked for it")
 	}
-	used, limit := c.Overhead+c.View.Tokens(), s.limit(c.Window)
+	used := c.Overhead + c.View.Tokens()
+	limit := s.limit(c.Window)
 	if limit == 0 || used < limit {
 		return nil, nil
 	}
@@ -141,7 +143,8 @@ func (s *summarization) choices(tokens int) policy.SummaryChoices {
 
 // cut is the first item that stays, as an index.
 func (s *summarization) cut(c *policy.Context, ids []policy.ItemID) int {
-	v, at := c.View, len(ids)
+	v := c.View
+	at := len(ids)
 	switch s.By {
 	case byTokens:
 		for sum := 0; at > 0; at-- {

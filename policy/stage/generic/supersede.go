@@ -166,7 +166,8 @@ func (s *supersede) unchanged(c *policy.Context, t policy.Target) (bool, error) 
 // note adds a new result to the open ones of its resource, and moves those that it covers to the waiting ones.
 func (s *supersede) note(c *policy.Context, list []policy.Result, of map[string][]about, key string, call *measure.CallInput, a about) error {
 	var content *policy.Content // in the place of those that it covers
-	open, reach := of[key], 0
+	open := of[key]
+	reach := 0
 	if !a.nothing {
 		left := open[:0:0]
 		for _, old := range open {

@@ -93,7 +93,8 @@ func (s *gooseCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 		return s.compact(c, prompt(c.View), goOnTalking, "auto", fmt.Sprintf("the last response's total of %d > %d", total, limit))
 	}
 	if size := measure.PromptTokens(c); s.Overflow && size > c.Window {
-		text, newest := goOnCalling, prompt(c.View)
+		text := goOnCalling
+		newest := prompt(c.View)
 		if begins {
 			text = goOnTalking
 		} else if len(newest) > 1 {

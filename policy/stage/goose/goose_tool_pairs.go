@@ -85,7 +85,8 @@ func (s *gooseToolPairs) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // oldest lists the responses that are summarised next to the request, none where there are too few.
 func (s *gooseToolPairs) oldest(c *policy.Context) []pair {
-	calls, list := 0, earlier(c.View)
+	calls := 0
+	list := earlier(c.View)
 	for _, r := range list {
 		calls += r.calls
 	}
@@ -113,7 +114,8 @@ func earlier(v policy.View) (list []response) {
 		switch {
 		case m == nil:
 		case beginsTurn(m):
-			list, turn = append(list, turn...), nil
+			list = append(list, turn...)
+			turn = nil
 		case m.Role == session.Assistant:
 			if n := len(callsOf(id, m)); n > 0 {
 				turn = append(turn, response{id, n})
@@ -178,7 +180,8 @@ func (s *gooseToolPairs) summarize(c *policy.Context, pairs []pair) []policy.Edi
 		p.items = append(p.items, answers[p.call]...)
 		e := policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Items: p.items, Reason: reason}
 		if len(p.texts) > 0 {
-			e.Kind, e.Insert = policy.KindCollapse, []policy.Synthetic{{Role: "assistant", Label: "text next to calls", Contents: p.texts}}
+			e.Kind = policy.KindCollapse
+			e.Insert = []policy.Synthetic{{Role: "assistant", Label: "text next to calls", Contents: p.texts}}
 		}
 		edits = append(edits, e)
 		about = append(about, p.call)

@@ -84,7 +84,8 @@ func (s *clearToolResults) chars(v policy.View, id policy.ItemID) int {
 // agentChars is what countTokensApproximately of the JavaScript library counts of an item, in characters: texts, calls
 // as JSON, and the ids of results. length is that of a block's text.
 func agentChars(v policy.View, id policy.ItemID, length func(policy.View, policy.Target) int) int {
-	n, calls := 0, 0
+	n := 0
+	calls := 0
 	for t := range policy.Targets(v, id) {
 		switch raw := v.Raw(t); v.Kind(t) {
 		case jsonl.KindToolUse:
@@ -105,7 +106,8 @@ func agentChars(v policy.View, id policy.ItemID, length func(policy.View, policy
 
 // lengthOf is the length of a block's text, in characters.
 func lengthOf(v policy.View, t policy.Target) int {
-	c, raw := v.Replacement(t), v.Raw(t)
+	c := v.Replacement(t)
+	raw := v.Raw(t)
 	switch {
 	case c != nil && c.Tokens > 0:
 		return 4 * c.Tokens

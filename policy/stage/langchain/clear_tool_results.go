@@ -133,7 +133,9 @@ const (
 // tokens is the source's estimate of an item, in tokens: for each of its messages a quarter of its characters,
 // rounded up, and 3 more. A tool_result is a separate message.
 func (s *clearToolResults) tokens(v policy.View, id policy.ItemID) int {
-	n, chars, rest := 0, 0, false
+	n := 0
+	chars := 0
+	rest := false
 	for t := range policy.Targets(v, id) {
 		raw := v.Raw(t)
 		if raw != nil && raw.Kind == jsonl.KindToolResult {

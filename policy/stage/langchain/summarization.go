@@ -60,7 +60,8 @@ func (p *Summarization) Limits(l *policy.StageLimits) {
 	if at == 0 {
 		return
 	}
-	key, from := "langchain_summarization.trigger_tokens", l.Name("langchain_summarization.trigger_tokens")
+	key := "langchain_summarization.trigger_tokens"
+	from := l.Name("langchain_summarization.trigger_tokens")
 	if at != p.TriggerTokens {
 		key = "langchain_summarization.trigger_fraction"
 		from = strict.FloatText(p.TriggerFraction) + " x the window (" + l.Name(key) + ")"
@@ -118,7 +119,10 @@ func (s *summarization) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	failure := try.Failure(c)
 	if failure != nil { // the error's text takes the summary's place
-		summary, from, boundary, try.Call = policy.Text(errorSummary), "the error", -1, nil
+		summary = policy.Text(errorSummary)
+		from = "the error"
+		boundary = -1
+		try.Call = nil
 	}
 	return append(failure, policy.Edit{
 		Kind: policy.KindSummarize, Trigger: "auto", Reason: try.Reason + "; summary: " + from,
@@ -227,7 +231,8 @@ func lastChars(v policy.View, id policy.ItemID) int {
 
 // messages is how many messages an item is: each result is one, and all that is next to them.
 func (s *summarization) messages(v policy.View, id policy.ItemID) int {
-	n, rest := 0, 0
+	n := 0
+	rest := 0
 	for t := range policy.Targets(v, id) {
 		if v.Kind(t) == jsonl.KindToolResult {
 			n++

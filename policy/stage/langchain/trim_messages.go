@@ -40,8 +40,11 @@ func (p *TrimMessages) Limits(l *policy.StageLimits) {
 type trimMessages struct{ TrimMessages }
 
 func (s *trimMessages) Run(c *policy.Context) ([]policy.Edit, error) {
-	v, chars := c.View, 0
-	first, found, over := policy.ItemID(0), false, false
+	v := c.View
+	chars := 0
+	first := policy.ItemID(0)
+	found := false
+	over := false
 	fits := func(n int) bool {
 		chars += n
 		over = quarter(chars) > s.MaxTokens
@@ -62,7 +65,8 @@ func (s *trimMessages) Run(c *policy.Context) ([]policy.Edit, error) {
 			if !fits(rest) {
 				break
 			}
-			first, found = id, true
+			first = id
+			found = true
 		}
 		if slices.ContainsFunc(results, func(n int) bool { return !fits(n) }) {
 			break

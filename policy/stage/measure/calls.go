@@ -48,9 +48,11 @@ func InputOf(c *policy.Context, r *policy.Result) (*CallInput, error) {
 		called.To = max(called.From, 1) + limit - 1
 	}
 	if len(in.Range) == 2 {
-		in.Start, in.End = in.Range[0], in.Range[1]
+		in.Start = in.Range[0]
+		in.End = in.Range[1]
 	}
-	called.From, called.To = cmp.Or(called.From, number(in.Start)), cmp.Or(called.To, number(in.End))
+	called.From = cmp.Or(called.From, number(in.Start))
+	called.To = cmp.Or(called.To, number(in.End))
 	if in.Pattern != "" || called.Path == "" && called.Command == "" {
 		called.Input = text
 	}

@@ -17,7 +17,9 @@ type Follower struct {
 // Follow returns the edits and the items that are new since the last call. anew is true at the first call and after a
 // change of the epoch: the view has to be read as a whole.
 func (f *Follower) Follow(v policy.View) (edits []policy.Edit, joined []policy.ItemID, anew bool) {
-	edits, joined, anew = v.Edits()[f.edits:], v.Arrived()[f.items:], !f.begun || v.Epoch() != f.epoch
+	edits = v.Edits()[f.edits:]
+	joined = v.Arrived()[f.items:]
+	anew = !f.begun || v.Epoch() != f.epoch
 	*f = Follower{true, v.Epoch(), len(v.Edits()), len(v.Arrived())}
 	return edits, joined, anew
 }
@@ -84,7 +86,8 @@ type ItemSums struct {
 func (s *ItemSums) Follow(v policy.View) {
 	edits, joined, anew := s.seen.Follow(v)
 	if anew {
-		s.Items, s.Sum = map[policy.ItemID]int{}, 0
+		s.Items = map[policy.ItemID]int{}
+		s.Sum = 0
 		for id := range v.Items {
 			s.put(v, id)
 		}

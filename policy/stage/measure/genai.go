@@ -109,7 +109,8 @@ func (g GenAI) Part(t policy.Target) int {
 
 // Item is the length of a content's JSON, in UTF-16 units; 0 for one without parts.
 func (g GenAI) Item(id policy.ItemID) int {
-	n, parts := 0, 0
+	n := 0
+	parts := 0
 	for t := range policy.Targets(g.View, id) {
 		if part := g.Part(t); part > 0 {
 			n += part
@@ -138,9 +139,11 @@ func (g GenAI) Lengths(items []policy.ItemID) (lengths []int, sum int) {
 
 // Starts reports of each of the items of a history whether it is a user message that answers no call.
 func (g GenAI) Starts(items []policy.ItemID) []bool {
-	starts, open := make([]bool, len(items)), session.OpenCalls{}
+	starts := make([]bool, len(items))
+	open := session.OpenCalls{}
 	for i, id := range items {
-		free, m := len(open) == 0, g.View.Message(id)
+		free := len(open) == 0
+		m := g.View.Message(id)
 		if m == nil {
 			starts[i] = free && g.View.Role(id) == session.User
 			continue
@@ -156,7 +159,8 @@ func (g GenAI) Starts(items []policy.ItemID) []bool {
 // 0 for none.
 func (g GenAI) Split(items []policy.ItemID, share float64) (at int, found bool) {
 	lengths, sum := g.Lengths(items)
-	target, before := float64(sum)*(1-share), 0
+	target := float64(sum) * (1 - share)
+	before := 0
 	for i, starts := range g.Starts(items) {
 		if starts {
 			if float64(before) >= target {

@@ -148,11 +148,13 @@ func (s *cacheTTLPrune) prune(c *policy.Context, window float64, why string) ([]
 		e := policy.Edit{Trigger: "auto", Target: list[i].target}
 		switch {
 		case list[i].clear:
-			e.Kind, e.New = policy.KindClear, &s.placeholder
+			e.Kind = policy.KindClear
+			e.New = &s.placeholder
 			e.Reason = why + fmt.Sprintf("; oldest first, while the messages fill %s of the window, %d tokens, or more", percent(s.clearsAt()), tokensOf(s.clearsAt(), c.Window))
 			clears = append(clears, e)
 		case list[i].trim != nil:
-			e.Kind, e.New = policy.KindTruncate, list[i].trim
+			e.Kind = policy.KindTruncate
+			e.New = list[i].trim
 			e.Reason = why + fmt.Sprintf("; long results, because the messages fill %s of the window, %d tokens, or more", percent(s.SoftTrimRatio), tokensOf(s.SoftTrimRatio, c.Window))
 			trims = append(trims, e)
 		}

@@ -19,7 +19,8 @@ const imageRemoved = "[image removed during context pruning]"
 func openclawChars(v policy.View, id policy.ItemID) int {
 	n := 0
 	for t := range policy.Targets(v, id) {
-		raw, c := v.Raw(t), v.Replacement(t)
+		raw := v.Raw(t)
+		c := v.Replacement(t)
 		switch kind := v.Kind(t); {
 		case kind == jsonl.KindToolResult && raw != nil:
 			n += resultChars(v, t)

@@ -53,7 +53,8 @@ func (p *OpencodeCheckpoint) ceiling(limit modelLimit) (tokens int, ok bool) {
 	if p.InputLimit != nil {
 		limit.Input = *p.InputLimit
 	}
-	window, buffer := limit.Context, p.Buffer
+	window := limit.Context
+	buffer := p.Buffer
 	if limit.Input > 0 {
 		window = limit.Input
 	}
@@ -139,7 +140,8 @@ func (s *opencodeCheckpoint) Run(c *policy.Context) ([]policy.Edit, error) {
 
 // note remembers the last response where its total can be an anchor.
 func (s *opencodeCheckpoint) note(c *policy.Context) {
-	u, m := &c.Last.Usage, c.View.Message(c.Last.Message)
+	u := &c.Last.Usage
+	m := c.View.Message(c.Last.Message)
 	if c.Last.Known && m != nil && c.Last.StopReason != "error" && u.Context() > 0 {
 		s.anchors[s.anchorOf(m.Model)] = anchor{c.Last.Message, u.Context() + u.Output}
 	}
@@ -165,7 +167,8 @@ func (s *opencodeCheckpoint) used(c *policy.Context) int {
 func estimate(v policy.View, id policy.ItemID) (tokens int) {
 	chars := 0 // of a message that a policy made, which is one text
 	for t := range policy.Targets(v, id) {
-		r, raw := v.Replacement(t), v.Raw(t)
+		r := v.Replacement(t)
+		raw := v.Raw(t)
 		switch kind := v.Kind(t); {
 		case r != nil && r.Tokens > 0:
 			tokens += r.Tokens
@@ -207,7 +210,8 @@ func (s *opencodeCheckpoint) entries(c *policy.Context) (list []entry, err error
 		case len(lines) == 0:
 		case !startsMessage(c.View, id) && len(list) > 0:
 			last := &list[len(list)-1]
-			last.text, last.thoughts = last.text+"\n"+strings.Join(lines, "\n"), last.thoughts+thoughts
+			last.text = last.text + "\n" + strings.Join(lines, "\n")
+			last.thoughts += thoughts
 		default:
 			m := c.View.Message(id)
 			list = append(list, entry{id, strings.Join(lines, "\n"), m != nil && m.Class == session.ClassPrompt, thoughts})
@@ -232,7 +236,8 @@ func (s *opencodeCheckpoint) lines(c *policy.Context, id policy.ItemID) (lines [
 		if err != nil {
 			return nil, 0, err
 		}
-		raw, line := c.View.Raw(t), ""
+		raw := c.View.Raw(t)
+		line := ""
 		switch kind := c.View.Kind(t); {
 		case kind == jsonl.KindImage, kind == jsonl.KindDocument:
 			line = "[Attached " + raw.Type + "]"
@@ -272,7 +277,8 @@ func (p *OpencodeCheckpoint) cut(text string) string {
 // kept is the index of the first entry that stays as text, len(list) where none does. again says that the view begins
 // with a checkpoint that has recent text.
 func (p *OpencodeCheckpoint) kept(list []entry, again bool) int {
-	start, sum := len(list)-1, 0
+	start := len(list) - 1
+	sum := 0
 	for i := start; i >= 0; i-- {
 		if sum += policy.RoundQuarter(jsonl.Measure(list[i].text).UTF16); sum > p.Keep {
 			break
@@ -370,7 +376,8 @@ func (s *opencodeCheckpoint) call(c *policy.Context, ids []policy.ItemID, older 
 		text += policy.RoundQuarter(jsonl.Measure(e.text).UTF16 - e.thoughts)
 	}
 	send := func(target int) {
-		call.Input, call.Cut = min(text, target)+call.Prompt, &policy.Target{Item: ids[0]}
+		call.Input = min(text, target) + call.Prompt
+		call.Cut = &policy.Target{Item: ids[0]}
 	}
 	aim, ok := s.ceiling(modelLimit{c.Window, c.MaxInput, c.MaxOutput})
 	if !ok {

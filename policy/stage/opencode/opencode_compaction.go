@@ -75,11 +75,13 @@ func (p *OpencodeCompaction) Limits(l *policy.StageLimits) {
 		Raise: "reserve less, or take a larger window",
 	}
 	if version.CountsAll {
-		usable.Operator, usable.From = ">=", "; compared with all tokens of a step"
+		usable.Operator = ">="
+		usable.From = "; compared with all tokens of a step"
 	}
 	usable.From = p.usableFrom(version, limit) + usable.From
 	if !p.Auto {
-		usable.Operator, usable.Acts = "", false
+		usable.Operator = ""
+		usable.Acts = false
 		usable.From = p.usableFrom(version, limit) + "; not compared: false is " + l.Name("opencode_compaction.auto")
 	}
 	l.Add(usable)
@@ -135,15 +137,18 @@ func (s *opencodeCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	if !s.Auto || !c.Last.Known || c.Last.Summary || s.any && s.done == c.Last.Message {
 		return nil, nil
 	}
-	limit, most := s.limit(c.Window, c.MaxInput, c.MaxOutput), s.OutputMax
+	limit := s.limit(c.Window, c.MaxInput, c.MaxOutput)
+	most := s.OutputMax
 	if c.Moment == policy.Respond && s.version.StreamIgnoresEnv { // it reads no environment where a step has just ended: section 4.1
 		most = defaultOutputTokenMax
 	}
-	count, usable := s.version.count(c.Last.Usage), s.version.usable(limit, s.Reserved, most)
+	count := s.version.count(c.Last.Usage)
+	usable := s.version.usable(limit, s.Reserved, most)
 	if limit.Context == 0 || !s.version.overflows(count, usable) {
 		return nil, nil
 	}
-	s.any, s.done = true, c.Last.Message
+	s.any = true
+	s.done = c.Last.Message
 	op := ">"
 	if s.version.CountsAll {
 		op = ">="

@@ -115,7 +115,8 @@ func (s *opencodePrune) follow(v policy.View) {
 	edits, joined, _ := s.seen.Follow(v)
 	add := func(length jsonl.Metrics) {
 		n := policy.RoundQuarter(length.UTF16)
-		s.most, s.largest = s.most+n, max(s.largest, n)
+		s.most += n
+		s.largest = max(s.largest, n)
 	}
 	for _, id := range joined {
 		if m := v.Message(id); m != nil && m.Class == session.ClassToolResult {
@@ -157,7 +158,8 @@ func (s *opencodePrune) walk(c *policy.Context, w *pruneWalk) (marks []policy.Ta
 			}
 			delete(answers, bl.ID)
 			tool := c.Conv.Alike(bl.Name)
-			name, n := strings.ToLower(tool), c.View.Length(t).UTF16
+			name := strings.ToLower(tool)
+			n := c.View.Length(t).UTF16
 			if c.View.Raw(t).IsError && !(s.BashErrors && tool == "Bash") {
 				continue
 			}

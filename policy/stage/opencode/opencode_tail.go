@@ -27,7 +27,9 @@ func (s *opencodeCompaction) tail(c *policy.Context) (head, keep []policy.ItemID
 		return history, nil
 	}
 	budget := s.version.tailBudget(s.limit(c.Window, c.MaxInput, c.MaxOutput), s.PreserveRecent, s.Reserved)
-	total, start, end := 0, len(history), len(history)
+	total := 0
+	start := len(history)
+	end := len(history)
 walk:
 	for i := len(history) - 1; i >= 0; i-- {
 		for range min(turns, turnsAt(c.View, history[i])) {
@@ -35,7 +37,8 @@ walk:
 			size := sliceEstimate(c, history[i:end])
 			if total+size <= budget {
 				total += size
-				start, end = i, i
+				start = i
+				end = i
 				continue
 			}
 			if left := budget - total; left > 0 {

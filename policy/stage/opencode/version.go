@@ -38,7 +38,8 @@ func pinned() version { return version{Name: "pinned", ContinueText: continueTex
 // v1157 is OpenCode 1.1.57 to 1.1.59, as its release 1.1.58 is (section 10).
 func v1157() version {
 	v := v1160()
-	v.Name, v.ReservesWindow = "1.1.57", true
+	v.Name = "1.1.57"
+	v.ReservesWindow = true
 	return v
 }
 
@@ -60,7 +61,9 @@ func v1183() version {
 // of a tail.
 func v11834() version {
 	v := v1183()
-	v.Name, v.TailTurns, v.TailMaxTokens = "1.18.34", math.MaxInt, 15000
+	v.Name = "1.18.34"
+	v.TailTurns = math.MaxInt
+	v.TailMaxTokens = 15000
 	return v
 }
 

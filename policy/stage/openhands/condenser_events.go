@@ -86,7 +86,8 @@ func (p *CondenserEvents) limit(window int) int {
 // Limits are what decides when condenser_events acts.
 func (p *CondenserEvents) Limits(l *policy.StageLimits) {
 	l.Note("condensing: > %s events (condenser_events.max_size)", policy.Thousands(p.MaxSize))
-	key, limit := "condenser_events.max_tokens", p.limit(l.Window)
+	key := "condenser_events.max_tokens"
+	limit := p.limit(l.Window)
 	switch {
 	case p.MaxTokens != nil && limit == *p.MaxTokens:
 		l.Acts(policy.Limit{Name: "condensing", Label: "condense", Operator: ">", Tokens: limit, From: l.Name(key), Key: key})
@@ -99,7 +100,9 @@ func (p *CondenserEvents) Limits(l *policy.StageLimits) {
 
 // events is how many events an item is.
 func events(v policy.View, id policy.ItemID) int {
-	calls, results, other := 0, 0, 0
+	calls := 0
+	results := 0
+	other := 0
 	for t := range policy.Targets(v, id) {
 		switch v.Kind(t) {
 		case jsonl.KindToolUse:
@@ -152,13 +155,15 @@ func (s *condenserEvents) demand(c *policy.Context) (d demand, ok bool) {
 		return demand{"manual", fmt.Sprintf("the user asked for it, %d events", size), size/2 - head, true}, s.Manual == "replay"
 	}
 	d = demand{trigger: "auto", tail: size}
-	tokens, limit := measure.PromptTokens(c), s.limit(c.Window)
+	tokens := measure.PromptTokens(c)
+	limit := s.limit(c.Window)
 	over := limit > 0 && tokens > limit
 	switch {
 	case over && limit < c.Window || over && c.Window == 0:
 		d.reason = fmt.Sprintf("%d tokens > %d", tokens, limit)
 	case over || s.Overflow && c.Window > 0 && tokens > c.Window:
-		d.trigger, d.reason = "overflow", fmt.Sprintf("a request of %d tokens > the window of %d", tokens, c.Window)
+		d.trigger = "overflow"
+		d.reason = fmt.Sprintf("a request of %d tokens > the window of %d", tokens, c.Window)
 	}
 	switch d.hard = d.reason != ""; {
 	case !d.hard:
@@ -201,7 +206,8 @@ func (s *condenserEvents) span(v policy.View, size, tail int) (eventSpan, bool) 
 		return span, tail > 0 && span.to > span.from
 	}
 	places := s.places(v)
-	from, to := next(places, span.from), next(places, span.to)
+	from := next(places, span.from)
+	to := next(places, span.to)
 	return eventSpan{from: from, to: to}, to > from && float64(to-from) >= s.Progress*float64(size)
 }
 
@@ -220,11 +226,13 @@ func next(places []bool, from int) int {
 func (s *condenserEvents) places(v policy.View) []bool {
 	places := make([]bool, 2+s.sums.Sum)
 	places[0] = true
-	answered, open := map[string]bool{}, session.OpenCalls{}
+	answered := map[string]bool{}
+	open := session.OpenCalls{}
 	for _, r := range v.Results() {
 		answered[r.ID] = r.State != policy.ResultGone
 	}
-	at, loop := 1, false
+	at := 1
+	loop := false
 	for id := range v.Items {
 		if s.sums.Items[id] == 0 {
 			continue
@@ -251,7 +259,10 @@ const (
 
 // toolEvents is what the first and the last event of an item are.
 func toolEvents(v policy.View, id policy.ItemID) (first, last int) {
-	thinking, results, calls, other := false, false, false, false
+	thinking := false
+	results := false
+	calls := false
+	other := false
 	for t := range policy.Targets(v, id) {
 		switch v.Kind(t) {
 		case jsonl.KindThinking, jsonl.KindRedactedThinking:
@@ -286,7 +297,8 @@ func (s *condenserEvents) condense(c *policy.Context, span eventSpan, d demand) 
 		return nil, err
 	}
 	if late := summarize.Since(c, boundary); len(late) > 0 { // the summary does not cover it
-		span.before, span.late = late[0], true
+		span.before = late[0]
+		span.late = true
 		if less := span.forgotten(c); len(less) > 0 {
 			forgotten = less
 		}
@@ -343,12 +355,14 @@ type eventSpan struct {
 func (s eventSpan) forgotten(c *policy.Context) map[policy.ItemID]bool {
 	v := c.View
 	gone := map[policy.ItemID]bool{}
-	at, open := 1, true
+	at := 1
+	open := true
 	for id := range v.Items {
 		if s.late && id == s.before {
 			open = false
 		}
-		n, sy := events(v, id), v.Synthetic(id)
+		n := events(v, id)
+		sy := v.Synthetic(id)
 		if n > 0 && at < s.to && at+n > s.from && open || s.summaries && sy != nil && sy.Summary {
 			gone[id] = true
 		}

@@ -17,9 +17,11 @@ const imageChars = 4800
 // tokens is the client's estimate of an item, in tokens: a quarter of the characters of each of its messages, rounded
 // up. A tool_result is a separate message.
 func (s *piCompaction) tokens(v policy.View, id policy.ItemID) int {
-	n, chars := 0, 0
+	n := 0
+	chars := 0
 	for t := range policy.Targets(v, id) {
-		c, raw := v.Replacement(t), v.Raw(t)
+		c := v.Replacement(t)
+		raw := v.Raw(t)
 		switch kind := v.Kind(t); {
 		case c != nil && c.Tokens > 0:
 			chars += 4 * c.Tokens

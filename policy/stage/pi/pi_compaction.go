@@ -89,7 +89,8 @@ func (p *PiCompaction) Limits(l *policy.StageLimits) {
 
 // Check is what is questionable in a policy with pi_compaction.
 func (p *PiCompaction) Check(c *policy.Check) {
-	at, overhead := p.limit(c.Window()), c.Overhead()
+	at := p.limit(c.Window())
+	overhead := c.Overhead()
 	if p.Auto && p.KeepRecent+overhead >= at && overhead < at {
 		c.Add(policy.RuleAlways, "pi_compaction.keep_recent", "make it smaller", "%d of messages with %d of system prompt and tools reach %d, where pi_compaction compacts again", p.KeepRecent, overhead, at)
 	}
@@ -195,9 +196,11 @@ func afterResults(v policy.View, pending int) bool {
 // used is the client's estimate before a request, in tokens: the last response's total and the estimates of what came
 // after it, or of all where there was no response since a compaction. The newest pending items are not counted.
 func (s *piCompaction) used(c *policy.Context, pending int) int {
-	used, all := c.Overhead, true
+	used := c.Overhead
+	all := true
 	if c.Last.Known && !c.Last.Summary {
-		used, all = c.Last.Usage.Context()+c.Last.Usage.Output, false
+		used = c.Last.Usage.Context() + c.Last.Usage.Output
+		all = false
 	}
 	for id := range before(c.View, pending) {
 		if !all && c.View.Role(id) == session.Assistant {
@@ -237,9 +240,11 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 	if cut == 0 {
 		return nil, nil
 	}
-	head, prefix := items[:cut], items[cut:cut]
+	head := items[:cut]
+	prefix := items[cut:cut]
 	if turn >= 0 {
-		head, prefix = items[:turn], items[turn:cut]
+		head = items[:turn]
+		prefix = items[turn:cut]
 	}
 	summary, boundary, from, err := summarize.Take(c, s.Summary, summarize.Bare)
 	if err != nil {
@@ -273,7 +278,8 @@ func (s *piCompaction) compact(c *policy.Context, ids, pending []policy.ItemID, 
 func (s *piCompaction) since(v policy.View, ids []policy.ItemID) (previous policy.ItemID, items []policy.ItemID) {
 	if len(ids) > 0 {
 		if sy := v.Synthetic(ids[0]); sy != nil && sy.Summary {
-			previous, ids = ids[0], ids[1:]
+			previous = ids[0]
+			ids = ids[1:]
 		}
 	}
 	if s.Rules == rulesDrop && s.made {
@@ -293,7 +299,8 @@ func (s *piCompaction) cut(v policy.View, previous policy.ItemID, items []policy
 		return 0, -1
 	}
 	cut = points[0]
-	sum, full := 0, false
+	sum := 0
+	full := false
 	reaches := func(i, tokens int) { // adds what stands before item i or at it
 		if sum += tokens; tokens == 0 || sum < s.KeepRecent {
 			return
@@ -390,7 +397,8 @@ func (s *piCompaction) call(c *policy.Context, previous policy.ItemID, head, pre
 	if second != nil {
 		n := c.Weigh.Content(summary)
 		second.Output = n / 2
-		first.Output, first.Then = n-n/2, second
+		first.Output = n - n/2
+		first.Then = second
 	}
 	return first
 }

@@ -72,7 +72,9 @@ func faults(list []sentPart) (out []string) {
 			if role == "user" {
 				unanswered()
 			}
-			asked, calls, role = calls, nil, p.role
+			asked = calls
+			calls = nil
+			role = p.role
 		}
 		switch p.typ {
 		case "tool_use":
@@ -81,7 +83,8 @@ func faults(list []sentPart) (out []string) {
 			found := false
 			for i := range asked {
 				if c := &asked[i]; c.id == p.id && !c.answered {
-					c.answered, found = true, true
+					c.answered = true
+					found = true
 					break
 				}
 			}

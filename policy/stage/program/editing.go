@@ -235,7 +235,8 @@ func (e *editing) put(d *draft, i int, text string, partial bool, reason string)
 	content := policy.NewContent(e.c.View.Kind(p.Source), text)
 	kind := policy.KindClear
 	if partial {
-		kind, content.Partial = policy.KindTruncate, p.Type == "tool_result"
+		kind = policy.KindTruncate
+		content.Partial = p.Type == "tool_result"
 	}
 	e.add(kind, reason, policy.Edit{Target: p.Source, New: &content})
 	return nil
@@ -289,7 +290,8 @@ func (e *editing) finish() ([]policy.Edit, error) {
 	for _, text := range s.texts {
 		inserted.Contents = append(inserted.Contents, policy.Text(text))
 	}
-	leaves, tokens := map[policy.ItemID]bool{}, 0
+	leaves := map[policy.ItemID]bool{}
+	tokens := 0
 	for _, d := range s.of {
 		leaves[d.id] = true
 		tokens += e.c.View.Weight(d.id)
@@ -318,7 +320,8 @@ func (e *editing) finish() ([]policy.Edit, error) {
 	}
 	call := policy.Call{Kind: "compaction", Prefix: "own", Input: tokens}
 	if s.call != nil {
-		call.Input, call.Output = s.call.Input, s.call.Output
+		call.Input = s.call.Input
+		call.Output = s.call.Output
 	}
 	if s.call == nil || *s.call != (callLine{}) {
 		edit.Call = &call

@@ -52,7 +52,8 @@ func (l *list) messages() []*message {
 // and the messages that are new or changed.
 func (l *list) update(c *policy.Context) (removed []string, fresh []messageLine, err error) {
 	if l.known == nil {
-		l.known, l.unsent = map[policy.ItemID]*message{}, map[policy.ItemID]bool{}
+		l.known = map[policy.ItemID]*message{}
+		l.unsent = map[policy.ItemID]bool{}
 	}
 	touched := l.touched(c.View)
 	var order, changed []policy.ItemID
@@ -83,7 +84,8 @@ func (l *list) update(c *policy.Context) (removed []string, fresh []messageLine,
 	}
 	if !slices.Equal(intersection(l.order, now), intersection(order, old)) { // they stand in another order: all are sent again
 		removed = names(l.order)
-		old, changed = map[policy.ItemID]bool{}, order
+		old = map[policy.ItemID]bool{}
+		changed = order
 	} else {
 		removed = names(slices.DeleteFunc(slices.Clone(l.order), func(id policy.ItemID) bool { return now[id] }))
 	}

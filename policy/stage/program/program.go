@@ -78,7 +78,10 @@ func title(words []string) string {
 }
 
 // Open gives the stage what starts its program.
-func (s *stage) Open(p policy.Programs, folder string) { s.programs, s.folder = p, folder }
+func (s *stage) Open(p policy.Programs, folder string) {
+	s.programs = p
+	s.folder = folder
+}
 
 // Fork is the stage itself: a process cannot be copied.
 func (s *stage) Fork() policy.Stage { return s }

@@ -42,7 +42,8 @@ after:  167,000 >= min(170,000, 167,000): the summary, "Got it. Thanks for the a
 		Compaction: &policy.Compaction{},
 		New: policy.Maker(func(p QwenCompaction) policy.Stage {
 			s := &qwenCompaction{QwenCompaction: p}
-			s.breaker.Most, s.rescues.Most = s.Failures, s.Failures
+			s.breaker.Most = s.Failures
+			s.rescues.Most = s.Failures
 			return s
 		}),
 	}
@@ -95,9 +96,12 @@ func (s *qwenCompaction) Run(c *policy.Context) ([]policy.Edit, error) {
 	breaker := &s.breaker
 	switch {
 	case manual:
-		a.trigger, a.reason, breaker = "manual", "the user asked for it", nil
+		a.trigger = "manual"
+		a.reason = "the user asked for it"
+		breaker = nil
 	case forced:
-		a.reason, breaker = fmt.Sprintf("the next prompt's %d tokens >= %d: forced", next, int(math.Ceil(hard))), &s.rescues
+		a.reason = fmt.Sprintf("the next prompt's %d tokens >= %d: forced", next, int(math.Ceil(hard)))
+		breaker = &s.rescues
 	case float64(next) < auto:
 		return nil, nil
 	default:

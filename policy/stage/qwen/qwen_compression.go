@@ -75,11 +75,13 @@ func (s *qwenCompression) Run(c *policy.Context) ([]policy.Edit, error) {
 	}
 	a := &attempt{trigger: "manual", reason: "the user asked for it", prompt: s.Prompt, choices: s.Summary}
 	if !manual {
-		size, limit := s.size(c), s.limit(c.Window)
+		size := s.size(c)
+		limit := s.limit(c.Window)
 		if size < limit || s.unsplit.Still(contents(c.View)) {
 			return nil, nil
 		}
-		a.trigger, a.reason = "auto", fmt.Sprintf("the last prompt's %d tokens >= %d", size, limit)
+		a.trigger = "auto"
+		a.reason = fmt.Sprintf("the last prompt's %d tokens >= %d", size, limit)
 	}
 	history, pending := measure.History(c.View, manual)
 	if len(history) == 0 {
@@ -175,7 +177,8 @@ func (s *qwenCompression) split(v policy.View, history []policy.ItemID) int {
 // splitBehind is findIndexAfterFraction, and the next user message of its own from there on.
 func splitBehind(g measure.GenAI, history []policy.ItemID, share float64) int {
 	lengths, sum := g.Lengths(history)
-	starts, before := g.Starts(history), 0
+	starts := g.Starts(history)
+	before := 0
 	for i := range history {
 		before += lengths[i]
 		if float64(before) < float64(sum)*share {

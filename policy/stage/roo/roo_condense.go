@@ -168,7 +168,8 @@ func (s *rooCondense) condense(c *policy.Context, list []message, used int, trig
 			from-- // the response with the calls
 		}
 	}
-	since, fresh := 0, 0
+	since := 0
+	fresh := 0
 	for i, m := range list {
 		switch {
 		case m.summary && i >= from:
@@ -180,9 +181,11 @@ func (s *rooCondense) condense(c *policy.Context, list []message, used int, trig
 	if fresh = from - since; fresh <= 1 {
 		return nil, nil
 	}
-	role, lead := "user", []message(nil)
+	role := "user"
+	lead := []message(nil)
 	if s.Keep > 0 {
-		role, lead = "assistant", list[:1]
+		role = "assistant"
+		lead = list[:1]
 	}
 	if len(lead) > 0 && (lead[0].role != session.User || lead[0].summary || lead[0].results) {
 		role, lead = "user", nil // there is no first message to begin with

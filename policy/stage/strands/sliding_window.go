@@ -113,7 +113,8 @@ func (s *slidingWindow) Run(c *policy.Context) ([]policy.Edit, error) {
 		}
 	}
 	for again := s.Overflow; again && r.tokens > c.Window; {
-		r.trigger, r.reason = "overflow", fmt.Sprintf("a request of %d tokens > the window of %d", r.tokens, c.Window)
+		r.trigger = "overflow"
+		r.reason = fmt.Sprintf("a request of %d tokens > the window of %d", r.tokens, c.Window)
 		var err error
 		if again, err = r.reduce(s.Truncate != "never"); err != nil {
 			return nil, err
@@ -176,7 +177,8 @@ func (r *reduction) truncate(i int) (done bool, err error) {
 // content is what is left of a result that is cut, nil where nothing is.
 func (r *reduction) content(t policy.Target) (*policy.Content, error) {
 	v := r.c.View
-	n, images := v.Length(t).UTF16, measure.Images(v, t)
+	n := v.Length(t).UTF16
+	images := measure.Images(v, t)
 	if n <= r.s.Above && images == 0 {
 		return nil, nil
 	}
@@ -197,7 +199,8 @@ func (r *reduction) content(t policy.Target) (*policy.Content, error) {
 // to where the window may begin.
 func (r *reduction) trim() bool {
 	s := r.s
-	n, pinned := len(s.runs), s.pinned()
+	n := len(s.runs)
+	pinned := s.pinned()
 	from := 2
 	if n > s.Messages {
 		from = n - s.Messages + pinned
@@ -283,10 +286,13 @@ func otherRemoval(e policy.Edit) bool {
 
 // put appends an item. One that is not sent belongs to the message before it.
 func (s *slidingWindow) put(v policy.View, id policy.ItemID) {
-	role, results, calls := v.Role(id), false, false
+	role := v.Role(id)
+	results := false
+	calls := false
 	for t := range policy.Targets(v, id) {
 		kind := v.Kind(t)
-		results, calls = results || kind == jsonl.KindToolResult, calls || kind == jsonl.KindToolUse
+		results = results || kind == jsonl.KindToolResult
+		calls = calls || kind == jsonl.KindToolUse
 	}
 	n := len(s.runs)
 	if n == 0 || measure.Sent(v, id) && s.runs[n-1].role != role {
@@ -295,5 +301,6 @@ func (s *slidingWindow) put(v policy.View, id policy.ItemID) {
 	}
 	last := &s.runs[n-1]
 	last.items = append(last.items, id)
-	last.results, last.calls = last.results || results, last.calls || calls
+	last.results = last.results || results
+	last.calls = last.calls || calls
 }

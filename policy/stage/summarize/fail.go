@@ -30,7 +30,8 @@ func (a *Plan) Compact(c *policy.Context) ([]policy.Edit, error) {
 	if failure := a.Failure(c); failure != nil {
 		return failure, nil
 	}
-	wrap, insert := Bare, Message
+	wrap := Bare
+	insert := Message
 	if a.Wrap != nil {
 		wrap = a.Wrap
 	}

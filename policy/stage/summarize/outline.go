@@ -153,7 +153,9 @@ func shortened(text string) string {
 
 // toolUse notes what a call did to files and tasks, and which failures it followed. A call that failed did nothing.
 func (o *outline) toolUse(bl *session.Block, t policy.Target, where string) {
-	what, path, shell := o.c.Conv.Alike(bl.Name), "", ""
+	what := o.c.Conv.Alike(bl.Name)
+	path := ""
+	shell := ""
 	switch what {
 	case "Read", "Write", "Edit", "MultiEdit", "NotebookEdit", "Bash":
 		var in struct {
@@ -192,7 +194,8 @@ func (o *outline) touch(path string, bl *session.Block, where string) {
 	}
 	f := o.files[path]
 	o.order++
-	f.last, f.where = o.order, where
+	f.last = o.order
+	f.where = where
 	switch {
 	case o.failed[bl.ID]:
 		f.failed++

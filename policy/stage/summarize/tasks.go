@@ -81,10 +81,12 @@ func (l *TaskList) Call(tool, input, number, where string) {
 			l.Tasks = append(l.Tasks, k)
 		}
 		if in.Subject != "" {
-			k.Text, k.where = in.Subject, where
+			k.Text = in.Subject
+			k.where = where
 		}
 		if in.Status != "" {
-			k.Status, k.changed = in.Status, where
+			k.Status = in.Status
+			k.changed = where
 		}
 	}
 }

@@ -50,7 +50,8 @@ type lastNObservations struct {
 
 func (s *lastNObservations) Run(c *policy.Context) ([]policy.Edit, error) {
 	if s.results.Renew(c.View) {
-		s.passed, s.seen = 0, 0
+		s.passed = 0
+		s.seen = 0
 	}
 	var edits []policy.Edit
 	mask := func(r *policy.Result, reason string) error {

@@ -136,7 +136,8 @@ func (a *Account) Rates(model string) (read, write, input, output float64) {
 	if rates == (price.Rates{}) {
 		rates = price.Rates{Input: 100, CacheWrite5m: 125, CacheWrite1h: 200, CacheRead: 10, Output: 500}
 	}
-	input, output = float64(rates.Input), float64(rates.Output)
+	input = float64(rates.Input)
+	output = float64(rates.Output)
 	switch kind := a.kindFor(model); {
 	case !a.caches(kind):
 		return input, input, input, output

@@ -49,10 +49,12 @@ func (a *Account) breakpoints(last, tokens, before, tokensBefore int) (list []ca
 // lastMessage is the place at which the last message of a view begins, and its tokens in the payload. Adjacent messages of
 // one role are one.
 func lastMessage(v *view.View) (place, tokens int) {
-	role, any := session.User, false
+	role := session.User
+	any := false
 	for id := range v.Backward {
 		if r := v.Role(id); !any {
-			role, any = r, true
+			role = r
+			any = true
 		} else if r != role {
 			break
 		}
@@ -70,7 +72,8 @@ func covered(t *cache.Tail, v *view.View, payload int) (place, tokens int) {
 
 // until is the place in a view at which the messages from m on begin, and the tokens of a payload before them.
 func until(v *view.View, m, payload int) (place, tokens int) {
-	place, tokens = v.Places(), payload
+	place = v.Places()
+	tokens = payload
 	for id := range v.Backward {
 		if int(id) < m {
 			break

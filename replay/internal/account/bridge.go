@@ -73,7 +73,8 @@ type Bridge struct {
 // Alike is what was billed for the usage of the requests that the replay has, and what that costs by the simulation: both with
 // the copies of other sessions' calls, and without calls that only one of them has.
 func (b *Bridge) Alike() (billed, simulated price.USD) {
-	billed, simulated = b.Recorded.CostUSD, b.Own
+	billed = b.Recorded.CostUSD
+	simulated = b.Own
 	for _, s := range b.Steps {
 		switch s.Step {
 		case StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepRuns:
@@ -112,7 +113,9 @@ func (b *Bridge) step(name string, calls int, nano int64) {
 
 // SumBridges adds up the bridges of conversations. Calls that several of them record count once in the bill.
 func SumBridges(list []*Bridge) *Bridge {
-	b, ledger, alone := &Bridge{Steps: []BridgeStep{}, Fit: &CacheFit{}}, bill.Ledger{}, price.USD{}
+	b := &Bridge{Steps: []BridgeStep{}, Fit: &CacheFit{}}
+	ledger := bill.Ledger{}
+	alone := price.USD{}
 	for _, o := range list {
 		ledger.Add(o.Recorded)
 		alone.Add(o.Recorded.CostUSD)
@@ -150,7 +153,8 @@ func NewBridge(conv *session.Conversation, all, alone *bill.Bill, table *price.T
 	b.Fit = FitOf(conv, own.Requests, table, kinds)
 	b.requests(conv, alone.List, own.Requests, newPriceList(table, false))
 	b.step(StepModel, 0, b.Simulated.Nano-b.Own.Nano)
-	from, to := cmp.Or(replaced.CostParts, &CostParts{}).amounts(), cmp.Or(replay.CostParts, &CostParts{}).amounts()
+	from := cmp.Or(replaced.CostParts, &CostParts{}).amounts()
+	to := cmp.Or(replay.CostParts, &CostParts{}).amounts()
 	for i, name := range [...]string{StepIdeal, StepBreaks, StepLifetime, StepPlacement, StepOwnCalls, StepOutput} {
 		b.step(name, 0, to[i].Nano-from[i].Nano)
 	}
@@ -172,7 +176,8 @@ type charge struct {
 // charges takes off what no replay makes, and returns the others: the calls that answer a request by its number, and the
 // amounts of compactions by the number of the request after them.
 func (b *Bridge) charges(conv *session.Conversation, calls []bill.Call) (answers map[int]charge, compactions map[int]int64) {
-	answers, compactions = map[int]charge{}, map[int]int64{}
+	answers = map[int]charge{}
+	compactions = map[int]int64{}
 	var boundaries []*session.Boundary
 	for i := range conv.Boundaries {
 		if of := &conv.Boundaries[i]; of.Usage != nil {
@@ -180,7 +185,8 @@ func (b *Bridge) charges(conv *session.Conversation, calls []bill.Call) (answers
 		}
 	}
 	for i := range conv.Charges {
-		c, one := &conv.Charges[i], &calls[i]
+		c := &conv.Charges[i]
+		one := &calls[i]
 		if one.Parts == nil {
 			continue // nothing is known of it
 		}
@@ -190,7 +196,8 @@ func (b *Bridge) charges(conv *session.Conversation, calls []bill.Call) (answers
 			}
 			continue
 		}
-		attempts, searches := one.Sum(bill.KindAttempt).CostUSD.Nano, one.Sum(bill.KindSearch).CostUSD.Nano
+		attempts := one.Sum(bill.KindAttempt).CostUSD.Nano
+		searches := one.Sum(bill.KindSearch).CostUSD.Nano
 		if attempts != 0 {
 			b.step(StepAttempts, 1, -attempts)
 		}
@@ -238,8 +245,11 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 			continue
 		}
 		u := answer.usage
-		last, its := bill.RecordedSplit(u), u.Others()
-		cost, rounds, compaction := m.Cost(last, u.Output).Nano, int64(0), int64(0)
+		last := bill.RecordedSplit(u)
+		its := u.Others()
+		cost := m.Cost(last, u.Output).Nano
+		rounds := int64(0)
+		compaction := int64(0)
 		for _, s := range its.Rounds {
 			rounds += m.Cost(bill.SpentSplit(s), 0).Nano
 		}
@@ -257,7 +267,8 @@ func (b *Bridge) requests(conv *session.Conversation, calls []bill.Call, rows []
 		}
 		if sent := resized(last, row.Payload); sent != last {
 			b.step(StepCounted, 1, m.Cost(sent, row.Output).Nano-cost)
-			last, cost = sent, m.Cost(sent, row.Output).Nano
+			last = sent
+			cost = m.Cost(sent, row.Output).Nano
 		}
 		if row.N == 1 {
 			b.step(StepFirst, 1, row.CostUSD.Nano-cost)

@@ -39,7 +39,8 @@ func (a *Account) Call(f *RequestFacts, v *view.View, call *policy.Call, row *Re
 // writes reports whether a call with a prompt of its own, before the request that a response answers, is written to the
 // cache.
 func (a *Account) writes(msg *session.Message, input int) bool {
-	model, marks := a.answers(msg.Model), a.marks(msg.Version)
+	model := a.answers(msg.Model)
+	marks := a.marks(msg.Version)
 	return marks != policy.BreakpointsAutomatic && (marks != policy.BreakpointsLastTwoIfAnthropic || price.Anthropic(model)) &&
 		a.kindFor(model).Mode == cache.Breakpoints && input >= a.minimum(model)
 }
@@ -58,7 +59,8 @@ func (a *Account) branch(f *RequestFacts, v *view.View, cut *policy.Target, inpu
 	if a.automatic() {
 		split = a.auto.Branch(unchanged(f.Overhead, v, from), cache.UnmarkedRequest{Start: f.Now, Model: a.model, Kind: a.kind, Tokens: input, Floor: a.warm})
 	} else {
-		last, tokens := end, input
+		last := end
+		tokens := input
 		if a.marks(a.version) == policy.BreakpointsLast {
 			last, tokens = a.callMark(f.Overhead, v, from)
 		}

@@ -33,7 +33,8 @@ type CacheFit struct {
 
 // FitOf is the fit of the recorded track's requests, at the prices of a table.
 func FitOf(conv *session.Conversation, rows []Request, table *price.Table, kinds *cache.KindTable) *CacheFit {
-	f, prices := &CacheFit{}, newPriceList(table, false)
+	f := &CacheFit{}
+	prices := newPriceList(table, false)
 	unbilled := map[int]bool{}
 	for i := range conv.Boundaries {
 		b := &conv.Boundaries[i]
@@ -119,7 +120,8 @@ func Idle(conv *session.Conversation, n int) time.Duration {
 	if n < 2 {
 		return 0
 	}
-	before, now := conv.Response(n-2).End, conv.Response(n-1).Time
+	before := conv.Response(n - 2).End
+	now := conv.Response(n - 1).Time
 	if before.IsZero() || now.IsZero() {
 		return 0
 	}

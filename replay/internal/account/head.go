@@ -23,10 +23,12 @@ func (a *Account) Restart() { a.restart = true }
 func (a *Account) headOf(f *RequestFacts) cache.Head {
 	h := f.Head
 	if n := a.settings.Caching.System; n > 0 {
-		h.Own, h.Shared = n, n
+		h.Own = n
+		h.Shared = n
 	}
 	if n := a.settings.MostHead; n >= 0 {
-		h.Own, h.Shared = min(h.Own, n), min(h.Shared, n)
+		h.Own = min(h.Own, n)
+		h.Shared = min(h.Shared, n)
 	}
 	return h
 }
@@ -49,7 +51,9 @@ func (a *Account) floorOf(f *RequestFacts, head cache.Head) int {
 // begin changes the simulation at a new client version or model before a request: another version is another process, with
 // its own tools and system prompt.
 func (a *Account) begin(f *RequestFacts) {
-	head, model, version := a.headOf(f), a.answers(f.Response.Model), f.Response.Version
+	head := a.headOf(f)
+	model := a.answers(f.Response.Model)
+	version := f.Response.Version
 	first := a.model == ""
 	if a.settings.Caching.TTL == "auto" {
 		a.ttl = f.TTL
@@ -81,7 +85,9 @@ func (a *Account) begin(f *RequestFacts) {
 	case shares && !a.automatic():
 		a.warm = head.Shared
 	}
-	a.model, a.version, a.head = model, version, head
+	a.model = model
+	a.version = version
+	a.head = head
 	a.warmUp()
 }
 
@@ -118,9 +124,11 @@ func (a *Account) newTools() {
 // startAgain changes the simulation where a new process of the client goes on: it has its own system prompt behind the
 // part, in tokens, that all processes share. Another version has other tools, too.
 func (a *Account) startAgain(version string, shared int) {
-	place, left := systemPlace, shared
+	place := systemPlace
+	left := shared
 	if version != a.version {
-		place, left = sharedPlace, 0
+		place = sharedPlace
+		left = 0
 	}
 	a.newHead(place, cache.Restart)
 	if !a.automatic() { // whose client keeps its system prompt

@@ -54,14 +54,16 @@ func (l *ladder) set(m *prefix, rung, tokens int) { m.tokens[rung] = tokens + l.
 func (l *ladder) limit(from, tokens int, stage string) {
 	l.bound()
 	for i := len(l.list) - 1; i >= 0; i-- {
-		m, over := &l.list[i], false
+		m := &l.list[i]
+		over := false
 		for r := from; r < rungs; r++ {
 			allowed := tokens + l.off[r]
 			if r == losesEdits && m.tokens[r] > allowed && m.broken == "" {
 				m.broken = stage
 			}
 			over = over || m.most[r] > allowed
-			m.tokens[r], m.most[r] = min(m.tokens[r], allowed), min(m.most[r], allowed)
+			m.tokens[r] = min(m.tokens[r], allowed)
+			m.most[r] = min(m.most[r], allowed)
 		}
 		if !over {
 			return
@@ -75,7 +77,8 @@ func (l *ladder) bound() {
 	if n == 0 {
 		return
 	}
-	m, before := &l.list[n-1], &l.list[max(n-2, 0)]
+	m := &l.list[n-1]
+	before := &l.list[max(n-2, 0)]
 	for r := range rungs {
 		m.most[r] = m.tokens[r]
 		if n > 1 {
@@ -170,7 +173,8 @@ func (l *ladder) seed(model string, tokens int, now time.Time) {
 	for r := range rungs {
 		l.set(m, r, tokens)
 	}
-	l.last, m.expires = tokens, now
+	l.last = tokens
+	m.expires = now
 }
 
 // call makes a call with the session's prefix: what it reads lives on; of what has expired it writes the head anew.

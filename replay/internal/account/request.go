@@ -93,7 +93,8 @@ func (a *Account) ladderChanges(v *view.View, payload int) {
 		l.shrink(losesEdits, rungs, d.Tokens)
 	}
 	if c, ok := v.FirstChange(); ok {
-		same, stage := max(payload-v.PayloadFrom(c.Place), 0), v.Edits()[c.Edit].Stage
+		same := max(payload-v.PayloadFrom(c.Place), 0)
+		stage := v.Edits()[c.Edit].Stage
 		a.auto.Limit(same, a.causeOf(v, c))
 		if stage == policy.StageServer {
 			l.limit(losesChanges, same, "") // no edit of the policy's

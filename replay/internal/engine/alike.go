@@ -40,7 +40,8 @@ type shadow struct {
 
 // newShadow returns nil where the policies differ in more than the parameters of stages and limits.
 func newShadow(r *record.Record, pol, other *policy.Policy) *shadow {
-	a, b := pol.Window, other.Window
+	a := pol.Window
+	b := other.Window
 	if pol.Recorded || other.Recorded || pol.Cache != other.Cache || a.Overhead != b.Overhead || a.Tail != b.Tail ||
 		len(pol.Stages) != len(other.Stages) {
 		return nil
@@ -70,7 +71,9 @@ func newShadow(r *record.Record, pol, other *policy.Policy) *shadow {
 // agree runs the i-th stage of the shadows and drops those with other edits. k is the 0-based request of the window,
 // -1 where there is none.
 func (e *Engine) agree(i, k int, c *policy.Context, edits []policy.Edit) {
-	window, shared, warned := c.Window, c.Shared, c.Warned
+	window := c.Window
+	shared := c.Shared
+	warned := c.Warned
 	c.Warned = nil
 	e.shadows = slices.DeleteFunc(e.shadows, func(s *shadow) bool {
 		if s.stages[i] == nil {
@@ -85,12 +88,15 @@ func (e *Engine) agree(i, k int, c *policy.Context, edits []policy.Edit) {
 		own, err := s.stages[i].Run(c)
 		return err != nil || !slices.EqualFunc(edits, own, sameEdit)
 	})
-	c.Window, c.Shared, c.Warned = window, shared, warned
+	c.Window = window
+	c.Shared = shared
+	c.Warned = warned
 }
 
 // sameEdit reports whether two edits that are not applied yet do the same, whatever their reasons. It compares all
 // other fields, so that a new field of an edit cannot be forgotten here.
 func sameEdit(a, b policy.Edit) bool {
-	a.Reason, b.Reason = "", ""
+	a.Reason = ""
+	b.Reason = ""
 	return reflect.DeepEqual(&a, &b)
 }

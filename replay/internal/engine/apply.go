@@ -53,7 +53,9 @@ func (e *Engine) applyAll(edits []policy.Edit, from editSource) {
 		length := e.view.Len()
 		for i := range group {
 			ed := group[i]
-			ed.Stage, ed.Group, ed.Request = from.stage, ev.N, n
+			ed.Stage = from.stage
+			ed.Group = ev.N
+			ed.Request = n
 			if e.apply(&ev, ed, &from); e.Done() {
 				return
 			}
@@ -82,7 +84,8 @@ func (e *Engine) apply(ev *Event, ed policy.Edit, from *editSource) {
 		e.noteCompaction(&ed, from.next)
 	}
 	restart := ed.Trigger == policy.TriggerRestart
-	was, client := e.view.PayloadTokens(), e.view.ClientPayloadTokens()
+	was := e.view.PayloadTokens()
+	client := e.view.ClientPayloadTokens()
 	for _, id := range ed.Items {
 		if restart && id < 0 { // what is on no line is not in the raw history
 			was -= e.view.PayloadWeight(id)
@@ -192,7 +195,9 @@ func (e *Engine) noteCompaction(ed *policy.Edit, next int) {
 	if !e.changes.compacted {
 		e.changes.used, _ = e.used()
 	}
-	e.changes.compacted, e.progress.last.Summary, e.progress.compactAt = true, true, next
+	e.changes.compacted = true
+	e.progress.last.Summary = true
+	e.progress.compactAt = next
 	for _, s := range ed.Made() {
 		for _, c := range s.Contents {
 			for k := range e.conv.Boundaries {

@@ -21,11 +21,16 @@ func (e *Engine) autoOff() *AutoOff {
 	for i := range r.Conv.Boundaries {
 		compacted[r.Conv.Boundaries[i].Request-1] = true
 	}
-	off, run, most, threshold, window := &AutoOff{}, 0, 0, 0, 0
+	off := &AutoOff{}
+	run := 0
+	most := 0
+	threshold := 0
+	window := 0
 	for k := 1; k < len(r.Conv.Requests); k++ {
 		before := r.Conv.Response(k - 1)
 		if w := e.windowUnder(r.Release.Window, k); w != window {
-			window, threshold = w, r.Release.CompactsAt(e.circumstances(k-1, w))
+			window = w
+			threshold = r.Release.CompactsAt(e.circumstances(k-1, w))
 		}
 		if threshold <= 0 || !before.HasUsage || before.Usage.Total() < threshold || compacted[k] {
 			run = 0
@@ -33,7 +38,8 @@ func (e *Engine) autoOff() *AutoOff {
 		}
 		run++
 		off.Requests++
-		off.Threshold, most = threshold, max(most, run)
+		off.Threshold = threshold
+		most = max(most, run)
 	}
 	if most < offRun {
 		return nil

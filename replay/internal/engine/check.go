@@ -86,11 +86,13 @@ func (f *RequestFinding) String() string {
 func (e *Engine) checkRequest(q *request) {
 	c := &e.checks
 	if c.view == nil {
-		c.view, c.reported = view.NewChecker(e.view), map[breach]bool{}
+		c.view = view.NewChecker(e.view)
+		c.reported = map[breach]bool{}
 	}
 	var edits []policy.Edit // new ones
 	if all := e.view.Edits(); len(all) > c.edits {
-		edits, c.edits = all[c.edits:], len(all)
+		edits = all[c.edits:]
+		c.edits = len(all)
 	}
 	for i := range edits {
 		if kind := edits[i].Kind; !kind.KeepsView() && kind != policy.KindInferred {
@@ -117,7 +119,8 @@ func (e *Engine) own(k int, broken breach) bool {
 	c := &e.checks
 	if c.raw == nil {
 		c.rawView = view.New(e.conv, e.record.Cal, nil)
-		c.raw, c.rawBreaches = view.NewChecker(c.rawView), map[breach]bool{}
+		c.raw = view.NewChecker(c.rawView)
+		c.rawBreaches = map[breach]bool{}
 	}
 	joinRaw(c.rawView, before(e.conv, k+1))
 	for _, v := range c.raw.CheckRequest() {
@@ -134,7 +137,8 @@ func (e *Engine) checkPrefix(q *request, edits []policy.Edit) {
 	}
 	for i := 0; i < len(edits); {
 		ed := edits[i]
-		most, first := 0, policy.ItemID(0)
+		most := 0
+		first := policy.ItemID(0)
 		for ; i < len(edits); i++ {
 			o := edits[i]
 			if o.Group != ed.Group {
@@ -144,7 +148,8 @@ func (e *Engine) checkPrefix(q *request, edits []policy.Edit) {
 				continue
 			}
 			if n, item := e.view.ThinkingAfter(&o); n > most {
-				most, first = n, item
+				most = n
+				first = item
 			}
 		}
 		if most > 0 && !e.serverSide(ed.Stage) {

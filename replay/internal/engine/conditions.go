@@ -117,7 +117,8 @@ func (e *Engine) values(v *condition.Situation, s *stageRun, c *policy.Context, 
 		if c.MaxOutput > 0 {
 			reserve = min(reserve, c.MaxOutput)
 		}
-		v.Window, v.Usable = float64(window), float64(max(window-reserve, 0))
+		v.Window = float64(window)
+		v.Usable = float64(max(window-reserve, 0))
 		if v.Usable > 0 {
 			v.Used = v.Tokens / v.Usable
 		}
@@ -133,7 +134,8 @@ func (e *Engine) values(v *condition.Situation, s *stageRun, c *policy.Context, 
 	}
 	if w.NeedsEdits() {
 		p := e.view.Propose(edits)
-		v.TokensFreed, v.Payback = float64(p.Freed), math.Inf(1)
+		v.TokensFreed = float64(p.Freed)
+		v.Payback = math.Inf(1)
 		if w.Uses("payback") && p.Freed > 0 {
 			v.Payback = e.payback(c, v.Cold, p.Freed, p.Rewritten, edits)
 		}
@@ -166,7 +168,8 @@ func (e *Engine) payback(c *policy.Context, cold bool, freed, rewritten int, edi
 	paid := float64(rewritten) * (write - read)
 	for i := range edits {
 		for call := edits[i].Call; call != nil; call = call.Then {
-			size, rate := call.Input, input
+			size := call.Input
+			rate := input
 			if size == 0 {
 				size = e.view.ClientTokens() + call.Prompt
 			}

@@ -25,7 +25,8 @@ type Decision struct {
 // estimate, the window, the last response.
 func Decide(r *record.Record, pol *policy.Policy, opt Options) ([]Decision, error) {
 	recorded := *pol
-	recorded.Recorded, recorded.Stages = true, nil
+	recorded.Recorded = true
+	recorded.Stages = nil
 	e, err := New(r, &recorded, opt)
 	if err != nil {
 		return nil, err
@@ -86,7 +87,8 @@ func (t *decider) decide(k int, args runArgs) {
 		}
 		for j := range edits {
 			if kind := edits[j].Kind; kind == policy.KindSummarize || kind == policy.KindFail {
-				d.Compact, d.Reason = true, edits[j].Reason
+				d.Compact = true
+				d.Reason = edits[j].Reason
 			}
 		}
 	}

@@ -197,7 +197,8 @@ func (e *Engine) Join(m int) {
 
 // addRaw adds message m to the raw history.
 func (e *Engine) addRaw(m int) *session.Message {
-	msg, p := &e.conv.Messages[m], &e.progress
+	msg := &e.conv.Messages[m]
+	p := &e.progress
 	if msg.Class != session.ClassAttachment && !msg.Time.IsZero() {
 		p.now = msg.Time
 	}

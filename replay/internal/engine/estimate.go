@@ -25,7 +25,8 @@ func (e *Engine) used() (used, tail int) {
 		return policy.WholeList(n), n
 	}
 	if j := e.progress.reported - 1; j >= 0 {
-		usage, m := e.record.Usage(e.conv.Response(j)), e.conv.Requests[j].Message
+		usage := e.record.Usage(e.conv.Response(j))
+		m := e.conv.Requests[j].Message
 		tail = e.tail(m)
 		total := usage.Total() + e.difference(j)
 		if e.policy.Window.Answer == "whole" && !e.lostAfter(m) {
@@ -64,7 +65,9 @@ type trailing struct{ message, edits, counted, tokens int }
 
 // tail is the client's estimate of what joined after the response at message m and is still in view, tokens.
 func (e *Engine) tail(m int) int {
-	t, arrived, edits := &e.trailing, e.view.Arrived(), len(e.view.Edits())
+	t := &e.trailing
+	arrived := e.view.Arrived()
+	edits := len(e.view.Edits())
 	if t.message != m || t.edits != edits {
 		*t = trailing{message: m, edits: edits, counted: len(arrived)}
 		for t.counted > 0 && arrived[t.counted-1] != policy.ItemID(m) {

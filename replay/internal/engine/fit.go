@@ -15,7 +15,8 @@ func FitWindow(r *record.Record, pol *policy.Policy, opt Options) (*record.Fit, 
 	largest := 0
 	for i := range r.Conv.Boundaries {
 		if b := &r.Conv.Boundaries[i]; bounds(r.Conv, b) && r.CompactionKind(i) == record.CompactionThreshold {
-			at, largest = append(at, i), max(largest, r.LargestWindow(r.Conv.Response(b.Request-1)))
+			at = append(at, i)
+			largest = max(largest, r.LargestWindow(r.Conv.Response(b.Request-1)))
 		}
 	}
 	if len(at) == 0 || !fits(pol, r.Conv.Version) {

@@ -18,7 +18,8 @@ type observers struct {
 
 // observe shows a request to those that look on.
 func (e *Engine) observe(q *request) {
-	o, n := &e.observers, q.k+1
+	o := &e.observers
+	n := q.k + 1
 	if e.options.Observe != nil {
 		e.options.Observe(n, e.view)
 	}

@@ -68,7 +68,9 @@ func (e *Engine) ask(ed *policy.Edit, c *policy.Context) {
 		e.fail(&UnseenError{q.Event, ed.Stage})
 		return
 	}
-	q.Stage, q.Call, q.Refused = ed.Stage, *call, ed.Refused != nil
+	q.Stage = ed.Stage
+	q.Call = *call
+	q.Refused = ed.Refused != nil
 	if q.Call.Prefix == "session" {
 		q.Overhead = max(c.Overhead, 0)
 	}
@@ -79,11 +81,16 @@ func (e *Engine) ask(ed *policy.Edit, c *policy.Context) {
 		return
 	}
 	for _, edit := range request.Edits {
-		edit.Stage, edit.Request = ed.Stage, cmp.Or(ed.Request, len(e.conv.Requests)+1)
+		edit.Stage = ed.Stage
+		edit.Request = cmp.Or(ed.Request, len(e.conv.Requests)+1)
 		if _, err := e.view.Apply(edit); err != nil {
 			e.fail(err)
 			return
 		}
 	}
-	q.View, q.System, q.Output, q.Without, q.Unknown = e.view, request.System, request.MaxOutput, request.Without, request.Unknown
+	q.View = e.view
+	q.System = request.System
+	q.Output = request.MaxOutput
+	q.Without = request.Without
+	q.Unknown = request.Unknown
 }

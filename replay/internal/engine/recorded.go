@@ -55,7 +55,8 @@ func (e *Engine) recordedEdits(q *request) {
 		return
 	}
 	for acts := &e.record.Acts; e.nextEdit < len(acts.Edits); {
-		act, ed := acts.Notes[e.nextEdit], &acts.Edits[e.nextEdit]
+		act := acts.Notes[e.nextEdit]
+		ed := &acts.Edits[e.nextEdit]
 		if ed.Joined > e.view.Joined() || !atRequest(ed.Kind, act) {
 			return
 		}
@@ -139,7 +140,8 @@ func (e *Engine) applyEvent(edits []policy.Edit, act record.Act) {
 				c = *e.compactionCall(&e.conv.Boundaries[act.Index], edits[i].Keep)
 				c.Output = e.record.Summary[act.Index]
 				if u := e.conv.Boundaries[act.Index].Usage; u != nil {
-					c.Input, c.Output = u.Context(), u.Output
+					c.Input = u.Context()
+					c.Output = u.Output
 				}
 			case act.Kind == record.ActCollapse:
 				c.Output = e.counter.Report.Content(&edits[i].Insert[0].Contents[0])
@@ -160,7 +162,8 @@ func (e *Engine) applyEvent(edits []policy.Edit, act record.Act) {
 // compactionCall is the request for the summary of a recorded compaction. It holds the view as it was before a
 // microcompaction at the same request.
 func (e *Engine) compactionCall(b *session.Boundary, rest []policy.ItemID) *policy.Call {
-	before, over := e.view.Tokens(), 0
+	before := e.view.Tokens()
+	over := 0
 	list := e.view.Edits()
 	for i := len(list) - 1; i >= 0; i-- {
 		ed := list[i]

@@ -85,7 +85,8 @@ func (e *Engine) refuse(q *request) {
 		return
 	}
 	ev := c.event(kind, q.row.Used, q.row.Payload, over)
-	ev.N, ev.Request = len(e.rows.events), new(q.k+1)
+	ev.N = len(e.rows.events)
+	ev.Request = new(q.k + 1)
 	e.rows.events = append(e.rows.events, ev)
 	e.changes.events = append(e.changes.events, ev.N)
 	q.row.Events = e.changes.events

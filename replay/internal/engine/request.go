@@ -37,7 +37,8 @@ func (e *Engine) openRequest(k int) *request {
 
 // facts are the input of the account for request k (0-based).
 func (e *Engine) facts(k int) *account.RequestFacts {
-	r, msg := e.record, e.conv.Response(k)
+	r := e.record
+	msg := e.conv.Response(k)
 	f := &account.RequestFacts{
 		N: k + 1, Response: msg, Now: e.progress.now, Overhead: e.OverheadAt(k), Head: r.Heads[k], Floor: r.Floors[k], Tail: r.Tails[k], TTL: r.TTLs[k],
 		Setting: r.Settings[k], Warmings: r.Warmings[k],
@@ -86,7 +87,8 @@ func (e *Engine) closeRequest(q *request) {
 			e.windows.exceeded++
 		}
 		last.Usage = account.Scaled(q.row.Cache.Split, max(u.Context()+e.difference(q.k), 0))
-		last.Usage.Output, last.Usage.Thinking = u.Output, u.Thinking
+		last.Usage.Output = u.Output
+		last.Usage.Thinking = u.Thinking
 	}
 	e.progress.last = last
 }

@@ -101,10 +101,12 @@ func (e *Engine) widest(r *ReplayResult) {
 	}
 	pol := e.policy
 	if pol.Recorded && e.record.Release != nil {
-		pol, r.LimitsOf = e.record.Release, e.record.Release.Name
+		pol = e.record.Release
+		r.LimitsOf = e.record.Release.Name
 	}
 	limits := pol.Limits(c)
-	r.Window, r.Limits = c.Window, limits.List
+	r.Window = c.Window
+	r.Limits = limits.List
 	if !e.policy.Recorded {
 		r.Notes = limits.Notes
 	}

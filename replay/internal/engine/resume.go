@@ -110,7 +110,8 @@ func Continue(r *record.Record, pol *policy.Policy, opt Options, now time.Time) 
 	to := &NextCompaction{Policy: pol.Name}
 	costs := []*CompactionCost{&to.IfWarm, &to.IfCold}
 	for i, s := range states {
-		e.account, e.progress.now = s.account, s.start
+		e.account = s.account
+		e.progress.now = s.start
 		n := len(e.rows.requests)
 		for j := range edits {
 			for call := edits[j].Call; call != nil; call = call.Then {

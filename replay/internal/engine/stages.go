@@ -147,7 +147,8 @@ func (e *Engine) runStages(moment policy.Moment, next int, args runArgs) {
 		return
 	}
 	var c *policy.Context // nil: not filled yet
-	window, k := 0, -1
+	window := 0
+	k := -1
 	for i := range e.stages.list {
 		s := &e.stages.list[i]
 		if s.Definition.Moments&moment == 0 || s.waits(moment, next) {
@@ -155,11 +156,14 @@ func (e *Engine) runStages(moment policy.Moment, next int, args runArgs) {
 		}
 		if c == nil {
 			c = e.newContext(moment, next, args)
-			window, k = c.Window, min(next, len(e.conv.Requests)-1)
+			window = c.Window
+			k = min(next, len(e.conv.Requests)-1)
 		}
-		c.Window, c.Shared = 0, nil
+		c.Window = 0
+		c.Shared = nil
 		if s.Definition.Window {
-			c.Window, c.Shared = window, s.Shared
+			c.Window = window
+			c.Shared = s.Shared
 		}
 		if !e.may(s, c) {
 			continue
@@ -198,7 +202,10 @@ func (e *Engine) newContext(moment policy.Moment, next int, args runArgs) *polic
 		c.Model = cmp.Or(e.options.Model, e.conv.Response(k).Model)
 		c.Overhead = e.OverheadAt(k)
 		limits := e.circumstances(k, e.window(k))
-		c.Window, c.WindowSet, c.MaxInput, c.MaxOutput = limits.Window, limits.Set, limits.MaxInput, limits.MaxOutput
+		c.Window = limits.Window
+		c.WindowSet = limits.Set
+		c.MaxInput = limits.MaxInput
+		c.MaxOutput = limits.MaxOutput
 	}
 	return c
 }

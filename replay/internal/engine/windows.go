@@ -153,7 +153,8 @@ const largerWindow = 1000000
 // larger one where a recorded context exceeds it and no automatic compaction is recorded: the API refuses what is larger
 // than the window.
 func (e *Engine) assumedWindow(key windowKey) int {
-	stated, most := e.statedWindow(key), e.record.Largest[key.model]
+	stated := e.statedWindow(key)
+	most := e.record.Largest[key.model]
 	n := stated.tokens
 	if e.options.Window > 0 || e.options.Model != "" || stated.own || most <= n || most > largerWindow ||
 		slices.ContainsFunc(e.conv.Boundaries, func(b session.Boundary) bool { return b.Trigger == "auto" }) {
@@ -231,10 +232,12 @@ func (e *Engine) warnAssumed() {
 		return
 	}
 	var list []string
-	said, seen := map[string]bool{}, map[windowKey]bool{}
+	said := map[string]bool{}
+	seen := map[windowKey]bool{}
 	for k := range e.conv.Requests {
 		m := e.conv.Response(k)
-		key, name := e.windowKey(e.policy.Window, m), cmp.Or(e.options.Model, m.Model)
+		key := e.windowKey(e.policy.Window, m)
+		name := cmp.Or(e.options.Model, m.Model)
 		if said[name] || seen[key] || e.fitted() != nil && m.Model == e.conv.Model {
 			continue
 		}

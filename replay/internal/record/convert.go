@@ -30,7 +30,8 @@ func (r *Record) Under(model string, table *price.Table) (*Record, error) {
 		return r, nil
 	}
 	target, _ := table.Find(model)
-	factors, any := map[string]tokens.Factor{}, false
+	factors := map[string]tokens.Factor{}
+	any := false
 	for _, q := range r.Conv.Requests {
 		name := r.Conv.Messages[q.Message].Model
 		if _, done := factors[name]; !done {
@@ -48,7 +49,8 @@ func (r *Record) Under(model string, table *price.Table) (*Record, error) {
 		return to, nil
 	}
 	to := r.bare()
-	to.Model, to.factors = target, factors
+	to.Model = target
+	to.factors = factors
 	to.Cal = r.Cal.Converted(to.factorOf(), factors[r.Conv.Model])
 	if err := to.follow(); err != nil {
 		return nil, err
@@ -72,7 +74,8 @@ func (r *Record) bare() *Record {
 
 // factorOf gives the factor of each message.
 func (r *Record) factorOf() func(message int) tokens.Factor {
-	by, m := make([]tokens.Factor, len(r.Conv.Messages)), 0
+	by := make([]tokens.Factor, len(r.Conv.Messages))
+	m := 0
 	for _, q := range r.Conv.Requests {
 		f := r.factors[r.Conv.Messages[q.Message].Model]
 		for ; m <= q.Message; m++ {

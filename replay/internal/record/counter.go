@@ -25,7 +25,8 @@ func (r *Record) contradictions() (n, first, most int) {
 	for k, over := range r.Overhead {
 		if msg := r.Conv.Response(k); msg.HasUsage && r.Cal.Recorded && -over*100 > contradictory*msg.Usage.Context() {
 			n++
-			first, most = cmp.Or(first, k+1), max(most, -over)
+			first = cmp.Or(first, k+1)
+			most = max(most, -over)
 		}
 	}
 	return n, first, most

@@ -45,17 +45,25 @@ func (r *Record) Event(act Act) *RecordedEvent {
 		ev.Line, ev.Trigger, ev.PreTokens, ev.Compaction = b.Line, b.Trigger, b.PreTokens, r.CompactionKind(act.Index)
 	case ActMicro:
 		m := &r.Conv.Micro[act.Index]
-		ev.Line, ev.Trigger, ev.PreTokens, ev.TokensSaved = m.Line, m.Trigger, m.PreTokens, m.TokensSaved
+		ev.Line = m.Line
+		ev.Trigger = m.Trigger
+		ev.PreTokens = m.PreTokens
+		ev.TokensSaved = m.TokensSaved
 	case ActSnip:
-		ev.Line, ev.Trigger = r.Conv.Snips[act.Index].Line, TriggerModel
+		ev.Line = r.Conv.Snips[act.Index].Line
+		ev.Trigger = TriggerModel
 	case ActCollapse:
-		ev.Line, ev.Trigger = r.Conv.Collapses[act.Index].Line, TriggerAuto
+		ev.Line = r.Conv.Collapses[act.Index].Line
+		ev.Trigger = TriggerAuto
 	case ActReplacement:
-		ev.Line, ev.Trigger = r.Conv.Replaced[act.Index].Line, TriggerAuto
+		ev.Line = r.Conv.Replaced[act.Index].Line
+		ev.Trigger = TriggerAuto
 	case ActServer:
-		ev.Line, ev.Trigger = r.Conv.Response(act.Index).Line, TriggerAuto
+		ev.Line = r.Conv.Response(act.Index).Line
+		ev.Trigger = TriggerAuto
 	case ActRestart:
-		ev.Line, ev.Trigger = r.Conv.Restarts[act.Index].Line, policy.TriggerRestart
+		ev.Line = r.Conv.Restarts[act.Index].Line
+		ev.Trigger = policy.TriggerRestart
 	default:
 		return nil
 	}
@@ -113,7 +121,8 @@ func (r *Restarts) Edits(s *session.Restart, v *view.View) []policy.Edit {
 	const reason = "the restarted client did not read this back from the file"
 	made := policy.Edit{Request: s.Request, Trigger: policy.TriggerRestart, Reason: reason}
 	edits := []policy.Edit{made}
-	edits[0].Kind, edits[0].Reason = policy.KindRestart, "restart, seen from: "+string(s.Sign)
+	edits[0].Kind = policy.KindRestart
+	edits[0].Reason = "restart, seen from: " + string(s.Sign)
 	messages := made
 	messages.Kind = policy.KindRemove
 	// Of a file that begins in mid-conversation the overhead is an assumption, and so is what was sent beyond it.
@@ -137,7 +146,8 @@ func (r *Restarts) Edits(s *session.Restart, v *view.View) []policy.Edit {
 		default:
 			for _, place := range s.Left[from:to] {
 				e := made
-				e.Kind, e.Target = policy.KindClear, policy.BlockOf(id, place.Block)
+				e.Kind = policy.KindClear
+				e.Target = policy.BlockOf(id, place.Block)
 				e.New = &policy.Content{Kind: v.Kind(e.Target), Gone: true}
 				blocks = append(blocks, e)
 			}
@@ -238,7 +248,8 @@ func (t *recordTrack) replacement(i int, act Act) {
 		Reason: "the client sent another text in the result's place",
 	}
 	if strings.Contains(r.Text, "<persisted-output>") {
-		e.Kind, e.Reason = policy.KindPersist, "the client wrote the result to a file"
+		e.Kind = policy.KindPersist
+		e.Reason = "the client wrote the result to a file"
 	}
 	t.apply(e, act)
 }

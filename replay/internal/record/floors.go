@@ -13,7 +13,9 @@ import (
 // from a later request.
 func (r *Record) floors() []int {
 	r.kindOf = map[string]cache.CacheKind{}
-	first, rested, before := 0, 0, 0
+	first := 0
+	rested := 0
+	before := 0
 	var end time.Time
 	clock := headLearner{conv: r.Conv}
 	floors := make([]int, len(r.Conv.Requests))
@@ -24,10 +26,12 @@ func (r *Record) floors() []int {
 		if kind.Mode != cache.Auto {
 			continue
 		}
-		read, sent := 0, 0
+		read := 0
+		sent := 0
 		if msg.HasUsage {
 			u := r.Usage(msg)
-			read, sent = u.CacheRead, u.Context()
+			read = u.CacheRead
+			sent = u.Context()
 		}
 		pause := k > 0 && clock.sent(k).Sub(end) > kind.Lifetime()
 		end = msg.End

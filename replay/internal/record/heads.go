@@ -60,7 +60,9 @@ func (l *headLearner) first() {
 	u := l.r.Usage(msg)
 	l.most = u.Context()
 	if u.CacheRead > 0 && u.CacheRead <= l.r.Overhead[0] {
-		l.reads.Shared, l.reads.Kept, l.shared = u.CacheRead, true, true
+		l.reads.Shared = u.CacheRead
+		l.reads.Kept = true
+		l.shared = true
 	}
 }
 
@@ -71,7 +73,8 @@ func (l *headLearner) head(k int) cache.Head {
 		v := l.r.Client.At(version)
 		if l.version, l.client = version, v; !l.conv.BeginsMidway() {
 			over := max(l.r.Overhead[k], 0)
-			l.client.Head, l.client.Shared = min(v.Head, over), min(v.Shared, over)
+			l.client.Head = min(v.Head, over)
+			l.client.Shared = min(v.Shared, over)
 		}
 	}
 	h := l.reads
@@ -98,7 +101,8 @@ func (l *headLearner) learn(k int) {
 	u := l.r.Usage(msg)
 	left, end, ttl := l.left, l.end, l.r.TTLs[max(k-1, 0)] // of what the request before wrote
 	long := ttl == cache.Long
-	l.left, l.end = u.CacheRead+u.CacheWrite, msg.End
+	l.left = u.CacheRead + u.CacheWrite
+	l.end = msg.End
 	most := l.most
 	if most == 0 {
 		most = left / 2
@@ -112,14 +116,17 @@ func (l *headLearner) learn(k int) {
 		// It read messages, too.
 	case l.sent(k).Sub(end) > ttl.Duration():
 		if l.reads.Kept = long && read > 0; read > 0 {
-			l.reads.Shared, l.shared = read, true
+			l.reads.Shared = read
+			l.shared = true
 		}
 	case !l.rebuilt[k]:
 		// Another process, or other tools.
-		l.reads.Shared, l.shared = read, true
+		l.reads.Shared = read
+		l.shared = true
 		l.reads.Kept = l.reads.Kept && read > 0
 	case read > 0:
-		l.reads.Own, l.own = read, true
+		l.reads.Own = read
+		l.own = true
 		l.reads.Shared = min(l.reads.Shared, read)
 	}
 }
@@ -150,7 +157,8 @@ func lifetimes(conv *session.Conversation) []cache.TTL {
 		all.Write5m += u.Write5m
 		all.Write1h += u.Write1h
 	}
-	list, ttl := make([]cache.TTL, len(conv.Requests)), cache.AskedFor(all.Write5m, all.Write1h, cache.Short)
+	list := make([]cache.TTL, len(conv.Requests))
+	ttl := cache.AskedFor(all.Write5m, all.Write1h, cache.Short)
 	for k := range list {
 		u := &conv.Response(k).Usage
 		ttl = cache.AskedFor(u.Write5m, u.Write1h, ttl)

@@ -127,7 +127,8 @@ func (r *Record) isModelChange(b *session.Boundary, headroom int) bool {
 	if k < 1 || k >= len(r.Conv.Requests) {
 		return false
 	}
-	before, after := r.Conv.Response(k-1), r.Conv.Response(k)
+	before := r.Conv.Response(k - 1)
+	after := r.Conv.Response(k)
 	return before.Model != after.Model && r.LargestWindow(after) < r.LargestWindow(before) && b.PreTokens >= r.LargestWindow(after)-headroom
 }
 

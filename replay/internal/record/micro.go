@@ -36,7 +36,8 @@ func (x *resultsByID) of(v *view.View, ids []string) (found []int) {
 func (t *recordTrack) micro(act Act) {
 	m := &t.r.Conv.Micro[act.Index]
 	rule := t.r.Client.Microcompaction
-	found, reason := 0, "the client microcompacted ("+m.Trigger+")"
+	found := 0
+	reason := "the client microcompacted (" + m.Trigger + ")"
 	detail := known(map[string]int{"pre_tokens": m.PreTokens, "tokens_saved": m.TokensSaved})
 	// Applying changes results' states, not their number or order, and looks for none.
 	for _, i := range t.results.of(t.View, m.ToolIDs) {
@@ -135,7 +136,9 @@ func (t *recordTrack) inferMicro(k int) {
 			continue // the rule names it each time, and it does not change
 		}
 		t.inferred[e.Target] = true
-		e.Request, e.Kind, e.Trigger = k+1, policy.KindClear, "inferred"
+		e.Request = k + 1
+		e.Kind = policy.KindClear
+		e.Trigger = "inferred"
 		e.Reason = "what the client's rule clears here"
 		t.apply(e, NoAct)
 	}

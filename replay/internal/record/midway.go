@@ -15,7 +15,8 @@ func (r *Record) Earlier() *EarlierHistory {
 	h := &EarlierHistory{}
 	if m := r.Conv.Response(0); m.HasUsage {
 		read := r.Usage(m).CacheRead
-		h.Tokens, h.Cached = r.Cal.Message(0), &read
+		h.Tokens = r.Cal.Message(0)
+		h.Cached = &read
 	}
 	return h
 }

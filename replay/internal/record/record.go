@@ -98,7 +98,8 @@ type RecordOptions struct {
 // New computes the recorded session of a conversation.
 func New(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	models := cmp.Or(opt.Prices, price.Default())
-	encoders, families := cmp.Or(opt.Encoders, &tokens.Encoders{}), opt.Families
+	encoders := cmp.Or(opt.Encoders, &tokens.Encoders{})
+	families := opt.Families
 	if families == nil {
 		families = stage.Families()
 	}
@@ -148,7 +149,9 @@ func (r *Record) follow() error {
 		}
 	}
 	r.Thinking, r.TTLs = nil, lifetimes(r.Conv)
-	r.Weight, r.Overhead, r.Withheld = make([]int, 0, n), make([]int, 0, n), make([]int, 0, n)
+	r.Weight = make([]int, 0, n)
+	r.Overhead = make([]int, 0, n)
+	r.Withheld = make([]int, 0, n)
 	t := &recordTrack{
 		r: r, View: view.New(r.Conv, r.Cal, nil), pending: -1, known: -1, drops: r.Cal.Drops, folded: map[int]policy.ItemID{}, inferred: map[policy.Target]bool{},
 		thinking: ThinkingEdits{thinking: tokens.NewThinking(r.Conv, r.Counted)},

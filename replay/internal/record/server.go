@@ -40,7 +40,8 @@ func (c *contextEditing) join(m int, msg *session.Message) {
 			continue
 		}
 		if !c.open || len(c.turns) == 0 {
-			c.open, c.turns = true, append(c.turns, nil)
+			c.open = true
+			c.turns = append(c.turns, nil)
 		}
 		last := &c.turns[len(c.turns)-1]
 		*last = append(*last, policy.BlockOf(m, b))
@@ -51,7 +52,8 @@ func (c *contextEditing) join(m int, msg *session.Message) {
 // request before.
 func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 	c := &t.editing
-	rebuilt, last := t.Epoch() != c.epoch, c.last
+	rebuilt := t.Epoch() != c.epoch
+	last := c.last
 	if a == last && !rebuilt {
 		return
 	}
@@ -91,10 +93,13 @@ func (t *recordTrack) edited(k int, a session.Applied, ctx, over int) {
 // was left out of the one before comes back. lacks is what the context lacks, nil if not all of it is for these blocks:
 // where it is not less than the response says, it is that, so that the overhead stays.
 func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int, lacks func() int, detail map[string]int) {
-	same, stays, all := 0, 0, 0
+	same := 0
+	stays := 0
+	all := 0
 	for i, target := range l.blocks {
 		if i == same && i < len(blocks) && blocks[i] == target {
-			same, stays = i+1, stays+t.BlockTokens(target)
+			same = i + 1
+			stays += t.BlockTokens(target)
 		}
 		all += t.BlockTokens(target)
 	}
@@ -116,7 +121,8 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 		}
 		return 0
 	}
-	weight, take := 0, said-remains(l.tokens)
+	weight := 0
+	take := said - remains(l.tokens)
 	explained := lacks != nil && max(lacks()-take, take-lacks()) <= tokens.DropThreshold // further off, an estimate's error is in it
 	if explained {
 		take = lacks()
@@ -128,14 +134,16 @@ func (t *recordTrack) leave(k int, l *omission, blocks []policy.Target, said int
 	for _, target := range fresh {
 		weight += t.BlockTokens(target)
 	}
-	e.Kind, e.Reason = policy.KindServerClear, "the API left it out, as the response says"
+	e.Kind = policy.KindServerClear
+	e.Reason = "the API left it out, as the response says"
 	for _, e.Target = range fresh {
 		n := t.BlockTokens(e.Target)
 		less := n
 		if weight > 0 {
 			less = min(max(int(int64(take)*int64(n)/int64(weight)), 0), n)
 		}
-		take, weight = take-less, weight-n
+		take -= less
+		weight -= n
 		e.New = &policy.Content{Kind: t.Kind(e.Target), Tokens: n - less}
 		t.apply(e, Act{ActServer, k})
 	}

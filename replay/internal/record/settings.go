@@ -22,10 +22,12 @@ import (
 func settingsChanges(conv *session.Conversation, drops []tokens.Drop, kinds *cache.KindTable) map[int]cache.BreakCause {
 	changes := map[int]cache.BreakCause{}
 	s := settings{conv: conv, kinds: kinds}
-	from, compactions := 0, conv.Boundaries
+	from := 0
+	compactions := conv.Boundaries
 	for k, q := range conv.Requests {
 		for len(compactions) > 0 && compactions[0].Request <= k+1 {
-			s.image, compactions = false, compactions[1:]
+			s.image = false
+			compactions = compactions[1:]
 		}
 		if kind := s.between(from, q.Message); kind != cache.None && k > 0 {
 			changes[k] = kind
@@ -91,7 +93,8 @@ func (s *settings) between(from, to int) cache.BreakCause {
 			ready = true
 			effort = cmp.Or(msg.Effort, effort)
 		case session.ClassMeta:
-			skill, ready = skill || ready, false
+			skill = skill || ready
+			ready = false
 		case session.ClassPrompt:
 			prompt, ready = prompt || !msg.Is(session.Queued), false // a queued one ends no turn
 		}
@@ -119,6 +122,7 @@ func (s *settings) between(from, to int) cache.BreakCause {
 
 // misses reports whether a cache miss follows the marker of a cause for the client of a response.
 func (s *settings) misses(cause cache.BreakCause, response int) bool {
-	m, version := s.kinds.Marker(s.conv.Product, cause), s.conv.Messages[response].Version
+	m := s.kinds.Marker(s.conv.Product, cause)
+	version := s.conv.Messages[response].Version
 	return m != nil && (m.From == "" || version != "" && session.CompareVersions(version, m.From) >= 0) && (m.Before == "" || session.CompareVersions(version, m.Before) < 0)
 }

@@ -59,20 +59,23 @@ func (p *plainInput) learn(n int) {
 	if !p.any || n == p.last {
 		p.known = n
 	}
-	p.last, p.any = n, true
+	p.last = n
+	p.any = true
 }
 
 // asksAgain reports whether the recorded client sends a request after each turn that no line holds, such as the one for
 // a suggestion of the next prompt: the first request of the next turn then reads the last response of this one.
 func asksAgain(conv *session.Conversation, cal *tokens.Calibration) bool {
-	yes, no := 0, 0
+	yes := 0
+	no := 0
 	for k := range conv.Requests {
 		m := conv.Requests[k].Message
 		u := conv.Messages[m].Usage
 		if !turnEnded(conv, k) || u.CacheRead == 0 {
 			continue
 		}
-		response, joined := 0, 0
+		response := 0
+		joined := 0
 		for i := conv.Requests[k-1].Message; i < m; i++ {
 			for b := range conv.Messages[i].Blocks {
 				if kind := conv.Messages[i].Blocks[b].Kind; kind != jsonl.KindThinking && kind != jsonl.KindRedactedThinking {

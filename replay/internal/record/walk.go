@@ -50,7 +50,8 @@ type actIndexes struct{ boundary, micro, snip, collapse, replacement, restart in
 
 // recorded passes on the acts that are recorded before message m, in the order in which a client's stages run.
 func (w *walker) recorded(m int) {
-	conv, next := w.conv, &w.acts
+	conv := w.conv
+	next := &w.acts
 	for ; next.restart < len(conv.Restarts) && conv.Restarts[next.restart].Before <= m; next.restart++ {
 		w.settle()
 		w.end(false)

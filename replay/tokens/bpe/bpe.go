@@ -40,9 +40,11 @@ func Load(name string) (*Encoding, error) {
 	var data string
 	switch name {
 	case O200K:
-		data, e.split = o200kRanks, splitO200K
+		data = o200kRanks
+		e.split = splitO200K
 	case CL100K:
-		data, e.split = cl100kRanks, splitCL100K
+		data = cl100kRanks
+		e.split = splitCL100K
 	default:
 		return nil, fmt.Errorf("unknown encoding %q: use %s", name, strings.Join(Names(), " or "))
 	}
@@ -114,7 +116,8 @@ func (c *Counter) piece(text []byte, at, end int) int {
 		copy(b[:], rest)
 		rest = b[:]
 	}
-	low, high := load(rest)&(1<<(8*n)-1), load(rest[8:])&(1<<(8*max(n-8, 0))-1)
+	low := load(rest) & (1<<(8*n) - 1)
+	high := load(rest[8:]) & (1<<(8*max(n-8, 0)) - 1)
 	slot := &c.cache[mix(low, high|uint64(n)<<56)>>(64-cacheBits)]
 	if slot.low != low || slot.high != high || int(slot.size) != n {
 		*slot = cached{low, high, uint8(n), uint8(c.count(text[at:end]))}
@@ -138,7 +141,8 @@ func (c *Counter) count(piece []byte) int {
 	}
 	// No merge crosses some pairs of characters. The segments between such pairs are counted separately; most are
 	// short enough for the cache.
-	n, from := 0, 0
+	n := 0
+	from := 0
 	for i := 3; i+3 <= len(piece); i++ {
 		if wide(piece[i]) && wide(piece[i-3]) && !c.e.joins(piece[i-3:i+3]) {
 			n += c.segment(piece, from, i)

@@ -107,7 +107,8 @@ func (c *classes) wide(text []byte, i int) (class, int) {
 // run returns the end of the run of characters of some classes that starts at i.
 func (c *classes) run(text []byte, i int, of class) int {
 	for i < len(text) {
-		k, n := c.ascii[text[i]], 1
+		k := c.ascii[text[i]]
+		n := 1
 		if k == 0 {
 			k, n = c.wide(text, i)
 		}

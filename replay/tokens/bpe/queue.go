@@ -37,7 +37,10 @@ func (q *queue) reset(n int) {
 	for i := range q.links {
 		q.links[i].prev = none
 	}
-	q.runs, q.heap, q.live, q.steps = q.runs[:0], q.heap[:0], 0, 0
+	q.runs = q.runs[:0]
+	q.heap = q.heap[:0]
+	q.live = 0
+	q.steps = 0
 }
 
 // first returns the start of the first pair of the queue, or -1.
@@ -132,7 +135,8 @@ func (q *queue) down() {
 	if len(h) == 0 {
 		return
 	}
-	id, i := h[0], 0
+	id := h[0]
+	i := 0
 	k := q.runs[id].key
 	for {
 		q.steps++
@@ -149,7 +153,8 @@ func (q *queue) down() {
 		if q.runs[h[low]].key >= k {
 			break
 		}
-		h[i], i = h[low], low
+		h[i] = h[low]
+		i = low
 	}
 	h[i] = id
 }
@@ -166,7 +171,8 @@ func (q *queue) up() {
 		if q.runs[h[up]].key <= k {
 			break
 		}
-		h[i], i = h[up], up
+		h[i] = h[up]
+		i = up
 	}
 	h[i] = id
 }

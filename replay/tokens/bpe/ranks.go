@@ -62,9 +62,11 @@ func (v *vocabulary) fill(data string) error {
 		if n > len(rest) {
 			return errRanks
 		}
-		parts[i], rest = rest[:n], rest[n:]
+		parts[i] = rest[:n]
+		rest = rest[n:]
 	}
-	v.packed, v.buckets = data, data[len(data)-len(rest)-len(parts[3]):]
+	v.packed = data
+	v.buckets = data[len(data)-len(rest)-len(parts[3]):]
 	if len(rest) != pad || len(parts[0])%pairBytes != 0 || v.start(1<<bucketBits) != len(parts[3]) {
 		return errRanks
 	}
@@ -84,13 +86,16 @@ func (v *vocabulary) fill(data string) error {
 // bitset is a packed set of numbers below 1<<size.
 func bitset(gaps string, size int) []uint64 {
 	set := make([]uint64, 1<<size/64)
-	n, gap, shift := uint(0), uint(0), 0
+	n := uint(0)
+	gap := uint(0)
+	shift := 0
 	for i := range len(gaps) {
 		gap |= uint(gaps[i]&0x7f) << shift
 		if shift += 7; gaps[i] < 0x80 {
 			n = (n + gap) % (1 << size)
 			set[n/64] |= 1 << (n % 64)
-			gap, shift = 0, 0
+			gap = 0
+			shift = 0
 		}
 	}
 	return set

@@ -48,7 +48,8 @@ func splitCL100K(c *classes, text []byte, i int) (end, seen int) {
 
 // splitO200K splits as o200k_base does.
 func splitO200K(c *classes, text []byte, i int) (end, seen int) {
-	k, n := c.ascii[text[i]], 1
+	k := c.ascii[text[i]]
+	n := 1
 	// Most pieces are words of small ASCII letters, with a sign before them.
 	end = i
 	if k&prefix != 0 {
@@ -110,7 +111,8 @@ func (c *classes) word(text []byte, i int) (end, seen int, isSmall bool) {
 	start := i
 	both := -1 // end of the last character that is in U and in L
 	for {
-		k, n := c.plain(text, i), 1
+		k := c.plain(text, i)
+		n := 1
 		if k == 0 {
 			k, n = c.wide(text, i)
 		}
@@ -137,7 +139,8 @@ func (c *classes) rest(text []byte, i int, k class, n int, slash bool) (end, see
 	if k == number {
 		end = i + n
 		for range 2 {
-			k, n = c.plain(text, end), 1
+			k = c.plain(text, end)
+			n = 1
 			if k == 0 {
 				k, n = c.wide(text, end)
 			}
@@ -168,10 +171,12 @@ func (c *classes) rest(text []byte, i int, k class, n int, slash bool) (end, see
 // blank returns the end of a piece of white space: up to the last line end; without one, all but the last character,
 // which may belong to the next piece; or that.
 func (c *classes) blank(text []byte, i int) (end, seen int) {
-	line, last := -1, i
+	line := -1
+	last := i
 	j := i
 	for {
-		k, n := c.plain(text, j), 1
+		k := c.plain(text, j)
+		n := 1
 		if k == 0 {
 			k, n = c.wide(text, j)
 		}
