@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 const module = "github.com/ctxkit/ctxkit"
@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"jsonl/internal/tables":   {"jsonl", "jsonl/database", "jsonl/foreign"},
 	"jsonl/internal/opencode": {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan"},
 	"jsonl/session":           {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/internal/cline", "jsonl/internal/codex", "jsonl/internal/copilot", "jsonl/internal/gemini", "jsonl/internal/kimi", "jsonl/internal/opencode", "jsonl/pattern", "jsonl/internal/pi", "jsonl/internal/qwen", "jsonl/requests", "jsonl/internal/tables"},
-	"jsonl/internal/outline":  {"internal/must", "jsonl/session"},
+	"jsonl/internal/outline":  {"jsonl/must", "jsonl/session"},
 	"jsonl/lint":              {"jsonl", "jsonl/foreign", "jsonl/requests", "jsonl/session"},
 	"jsonl/synth":             {"jsonl", "jsonl/scan"},
 	"jsonl/anonymize":         {"jsonl", "jsonl/foreign", "jsonl/pattern", "jsonl/requests", "jsonl/scan"},
@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"policy":                  {"jsonl", "jsonl/session", "policy/condition", "policy/strict"},
 	"policy/view":             {"jsonl", "jsonl/session", "policy"},
 	"policy/stage":            {"policy", "policy/stage/..."},
-	"policy/stage/stagetest":  {"internal/must", "jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
+	"policy/stage/stagetest":  {"jsonl/must", "jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
 	"policy/stage/...":        {"jsonl", "jsonl/names", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "policy/stage/measure", "policy/stage/summarize"},
 	"policy/preset":           {"jsonl", "jsonl/session", "policy", "policy/strict"},
 	"replay/internal/record":  {"jsonl", "jsonl/session", "policy", "policy/stage", "policy/view", "replay/cache", "replay/exact", "replay/price", "replay/regret", "replay/tokens", "replay/wire"},
@@ -82,8 +82,8 @@ var arrows = map[string][]string{
 	"replay/wire":          {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
 	"report":               {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
 	"report/parquet":       {},
-	"report/golden":        {"internal/must"},
-	"internal/must":        {},
+	"report/golden":        {"jsonl/must"},
+	"jsonl/must":           {},
 	"docs":                 {},
 	"cmd":                  {"..."},
 	"cmd/internal/explore": {"jsonl/session", "policy", "policy/view", "replay", "replay/category", "replay/diff", "replay/trace", "report"},

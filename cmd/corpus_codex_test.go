@@ -8,7 +8,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // codexUsage is the input of a rollout's own requests and what of it was read from the cache, added up from the file:

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -28,7 +28,8 @@ func figurePolicies() []string {
 // and findings of replay --format json, and the sums over sessions against those of their values.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	checkFigures(t, figurePolicies(), append(must.Glob(t, 1, "../testdata/sessions/*.jsonl"), "../testdata/sessions/subagent"))
+	files := must.Glob(t, 1, "../testdata/sessions/*.jsonl")
+	checkFigures(t, figurePolicies(), append(files, "../testdata/sessions/subagent"))
 }
 
 func TestCorpusFigures(t *testing.T) {
@@ -130,9 +131,13 @@ func checkFigures(t *testing.T, policies, files []string) {
 				if s.Figures[policies[0]][row.Against.Judged] != "" && s.Figures[name][row.Against.Judged] != "" {
 					c.judged = [2]float64{one(policies[0], row.Against.Judged), one(name, row.Against.Judged)}
 				}
+				more := name // what compactions cause is by the policy that makes them
+				if c.extra < 0 {
+					more = policies[0]
+				}
 				for i := range 2 {
 					if c.extra != 0 {
-						c.caused[i] = c.extra * c.own * (group.Unseen.Requests[i]/one(name, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/one(name, "payload_input"))
+						c.caused[i] = c.extra * one(more, "cost_usd") * (group.Unseen.Requests[i]/one(more, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/one(more, "payload_input"))
 					}
 				}
 				list = append(list, c)
@@ -247,7 +252,7 @@ func (v *verdict) check(t *testing.T, name string, list []costed) {
 	close("extra compactions", k.Extra, all.extra, 0)
 	close("low", k.Low, corrected[0], 1e-4)
 	close("high", k.High, corrected[1], 1e-4)
-	if want := -plain / all.extra; want > 0 {
+	if want := -plain / all.extra; all.extra != 0 && want > 0 {
 		close("break-even", k.BreakEven, want, 1e-3)
 	}
 	want := "cannot_tell"

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // hostile is text that a terminal or a reader would be misled by: escape sequences in 7 and 8 bits, hyperlinks, the

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // offlineLine is a command line of TestOffline, run in a folder with sessions, policies and a check.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestSkill runs the commands of the skill as Claude Code has them run, with the id of a session in its folder, and holds

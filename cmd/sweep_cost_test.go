@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // What a sweep of 100 points may cost: so many times one replay of the same sessions. On the corpus 9 to 13 were

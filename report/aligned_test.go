@@ -10,7 +10,7 @@ import (
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // peer is tablewriter's table without borders, each column as wide as is said: nothing is taken from LANG, LC_ALL and TERM.

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/internal/must"
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // What survived is printed by nothing that works as it should.

@@ -100,7 +100,7 @@ func conclusions(c *compare.Comparison) (texts []string) {
 		texts = append(texts, ended(infeasibleText(c, first)))
 	}
 	if len(c.Sessions) == 1 && len(c.Policies) > 1 {
-		texts = append(texts, "One session says nothing of others.")
+		texts = append(texts, "One session says nothing about others.")
 	}
 	return texts
 }

@@ -143,7 +143,7 @@ func bestTexts(s *sweep.Grid) []string {
 	h := &s.HoldOut
 	row := &s.Against.Policies[1+s.Best]
 	texts := []string{
-		phrase("Best: %v (%v).", row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
+		phrase("Best, by %v: %v (%v).", titleOf(s.By[0]), row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
 		conclusion(&s.Against, 1+s.Best) +
 			phraseIf(h.Draws > 0, " The best on half of the %v comes to %v %% on the other half (median of %v draws; more than %v in %v of them).", count(h.Projects, "project"), signedPercent(h.Median), h.Draws, s.Policy, h.Worse) +
 			phraseIf(h.Higher > 0, " %v is higher in %v.", row.Name, count(h.Higher, "project")),

@@ -248,7 +248,7 @@ func newerThan(product string, list []Release, version string) string {
 // ofVersion is the newest release that is not later than a version, else the oldest.
 func ofVersion(list []Release, version string) Release {
 	for _, r := range slices.Backward(list) {
-		if compareVersions(r.Version, version) <= 0 {
+		if compareVersions(r.Version, version) <= 0 || strings.HasPrefix(r.Version, version+".") {
 			return r
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestCorpusCodexCache holds the simulated automatic cache of the recorded track against the recorded reads of Codex

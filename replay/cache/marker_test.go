@@ -3,7 +3,7 @@ package cache
 import (
 	"testing"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestMarkers: each marker of the table has a source and counts that agree, and one that misses less often than not is none.

@@ -15,7 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -189,6 +189,10 @@ func TestManyChanges(t *testing.T) {
 		want := compare.Pointer{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: against}
 		if !reflect.DeepEqual(*s.Evidence, want) {
 			t.Errorf("evidence %+v, want %+v", *s.Evidence, want)
+		}
+		same := Judge(was, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, old, CheckRun{Tool: "1.0"})
+		if list := same.Cases[0].Sessions[0].Changes; list == nil || len(list) > 0 {
+			t.Errorf("the same policy: %#v, want a list, which the schema has", list)
 		}
 	}
 	few := &SessionReport{Changes: make([]KeyChange, 9)}

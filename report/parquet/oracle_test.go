@@ -16,7 +16,7 @@ import (
 
 	upstream "github.com/parquet-go/parquet-go"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/parquet"
 )
 

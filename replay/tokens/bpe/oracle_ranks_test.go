@@ -8,7 +8,7 @@ import (
 
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestRanks holds the embedded vocabularies against the loader's: each token has its rank, and nothing else is a

@@ -8,7 +8,7 @@ import (
 
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 

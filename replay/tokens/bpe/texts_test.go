@@ -10,7 +10,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/ctxkit/ctxkit/internal/must"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // tokens are those of an encoding by what is packed, with their ranks; without those of one byte.
