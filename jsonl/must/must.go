@@ -1,4 +1,4 @@
-// Package must gives tests what they go by, and ends them where there is none.
+// Package must gives tests what they need, and ends them where it is missing.
 package must
 
 import (
@@ -23,7 +23,7 @@ func Do(t testing.TB, err error) {
 	}
 }
 
-// Glob is the files that match a path, at least so many.
+// Glob is the files that match a path. A test ends where there are fewer than the least number.
 func Glob(t testing.TB, least int, path ...string) []string {
 	t.Helper()
 	files := Get(filepath.Glob(filepath.Join(path...)))(t)
