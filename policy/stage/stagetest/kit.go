@@ -52,15 +52,20 @@ func Think(text string) BlockText { return Block(jsonl.KindThinking, "thinking",
 // Use returns a tool_use with a small input.
 func Use(id, tool string) BlockText {
 	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
-	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
+	p.ID = id
+	p.Name = tool
+	p.JSON = p.Text
+	p.Text = jsonl.Metrics{}
 	return p
 }
 
 // Result returns a tool_result with string content.
 func Result(id, text string) BlockText {
 	p := Block(jsonl.KindToolResult, "tool_result", text)
-	p.ID, p.JSON = id, jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
-	p.IsString, p.Persisted = true, strings.Contains(text, "<persisted-output>")
+	p.ID = id
+	p.JSON = jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
+	p.IsString = true
+	p.Persisted = strings.Contains(text, "<persisted-output>")
 	return p
 }
 
@@ -91,7 +96,8 @@ const Image = "\x00image"
 func (c *Convo) Add(m session.Message, parts ...BlockText) int {
 	at := len(c.Messages)
 	c.clock = c.clock.Add(time.Second)
-	m.UUID, m.Time = fmt.Sprintf("m%d", at), c.clock
+	m.UUID = fmt.Sprintf("m%d", at)
+	m.Time = c.clock
 	for b, p := range parts {
 		m.Blocks = append(m.Blocks, p.Block)
 		c.Texts[policy.BlockOf(at, b)] = p.Said
@@ -108,7 +114,8 @@ func (c *Convo) User(class session.Class, parts ...BlockText) int {
 // Attach appends an attachment of a type.
 func (c *Convo) Attach(kind string, parts ...BlockText) int {
 	m := session.Message{Attachment: kind}
-	m.Role, m.Class = session.User, session.ClassAttachment
+	m.Role = session.User
+	m.Class = session.ClassAttachment
 	return c.Add(m, parts...)
 }
 
@@ -136,7 +143,9 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 		}
 	}
 	m := session.Message{Model: c.Model, StopReason: stop}
-	m.Role, m.Class, m.HasUsage = session.Assistant, session.ClassResponse, true
+	m.Role = session.Assistant
+	m.Class = session.ClassResponse
+	m.HasUsage = true
 	at := c.Add(m, parts...)
 	c.Requests = append(c.Requests, session.APICall{N: len(c.Requests) + 1, Message: at})
 	return at
@@ -166,7 +175,8 @@ func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 	for k := m + 1; k < len(c.Messages) && c.Messages[k].Role == session.User && call.Answered < 0; k++ {
 		for _, r := range c.Messages[k].Blocks {
 			if r.Kind == jsonl.KindToolResult && r.ID == bl.ID {
-				call.Answered, call.Failed = k, r.IsError
+				call.Answered = k
+				call.Failed = r.IsError
 			}
 		}
 	}
