@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // action is a composite action for GitHub's workflows.
@@ -38,14 +40,9 @@ type action struct {
 // an input holds would be part of the script.
 func readAction(t *testing.T) *action {
 	t.Helper()
-	text, err := os.ReadFile("../action.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../action.yml"))(t)
 	var a action
-	if err := yaml.Load(text, &a, yaml.WithKnownFields()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Load(text, &a, yaml.WithKnownFields()))
 	if a.Runs.Using != "composite" || len(a.Runs.Steps) == 0 {
 		t.Fatalf("a %q action of %d steps", a.Runs.Using, len(a.Runs.Steps))
 	}
@@ -63,6 +60,7 @@ type workflow struct {
 	workspace string // the job's working folder
 	source    string // where the action was checked out
 	temp      string
+	path      []string // added by the step that builds
 }
 
 // result is what a job shows of the action.
@@ -70,23 +68,22 @@ type result struct {
 	code    int // of the step that failed, else 0
 	log     string
 	summary string
-	path    []string // added for later steps
+	path    []string // of the steps before
 }
 
-// run runs the steps as the runner does, until one fails.
+// run runs the steps as the runner does, until one fails; the first one, which takes no inputs, once.
 func (w *workflow) run(t *testing.T, inputs map[string]string) result {
 	t.Helper()
 	var r result
 	pathFile := filepath.Join(w.temp, "path")
-	if err := os.WriteFile(pathFile, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range w.action.Runs.Steps {
+	must.Do(t, os.WriteFile(pathFile, nil, 0o600))
+	for i, s := range w.action.Runs.Steps {
+		if r.path = w.path; i == 0 && w.path != nil {
+			continue
+		}
 		script, summary := filepath.Join(w.temp, "script.sh"), filepath.Join(w.temp, "summary")
 		for path, text := range map[string]string{script: s.Run, summary: ""} {
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		}
 		env := append(os.Environ(), "CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+w.workspace, "GITHUB_ACTION_PATH="+w.source,
 			"GITHUB_PATH="+pathFile, "GITHUB_STEP_SUMMARY="+summary, "RUNNER_TEMP="+w.temp)
@@ -114,11 +111,8 @@ func (w *workflow) run(t *testing.T, inputs map[string]string) result {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := os.ReadFile(pathFile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.path = strings.Fields(string(text))
+		text := must.Get(os.ReadFile(pathFile))(t)
+		w.path = strings.Fields(string(text))
 	}
 	return r
 }
@@ -157,17 +151,9 @@ func TestAction(t *testing.T) {
 		t.Skip("no bash")
 	}
 	w := &workflow{action: a, workspace: t.TempDir(), temp: t.TempDir(), source: filepath.Join(t.TempDir(), "v1.2.3")}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(root, w.source); err != nil {
-		t.Fatal(err)
-	}
-	session, err := os.ReadFile("../testdata/sessions/snip.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(".."))(t)
+	must.Do(t, os.Symlink(root, w.source))
+	session := must.Get(os.ReadFile("../testdata/sessions/snip.jsonl"))(t)
 	hostile := "`touch owned`$(touch owned)\"'; touch owned; #.yaml"
 	check := func(saved string) string {
 		return "version: 1\nsessions: [a.jsonl]\ncases:\n  - policy: none\n    expect: {tokens_saved: " + saved + "}\n"
@@ -175,9 +161,7 @@ func TestAction(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.jsonl": string(session), "ctxkit.yaml": check("0"), "worse.yaml": check("5"), hostile: check("0"), "-v.yaml": check("0"),
 	} {
-		if err := os.WriteFile(filepath.Join(w.workspace, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(w.workspace, name), []byte(text), 0o600))
 	}
 	for _, c := range []struct {
 		name    string
@@ -210,10 +194,7 @@ func TestAction(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.workspace, "more result.json")); err != nil {
 		t.Errorf("an argument with a space: %v", err)
 	}
-	report, err := os.ReadFile(filepath.Join(w.workspace, "check.xml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(os.ReadFile(filepath.Join(w.workspace, "check.xml")))(t)
 	var suites struct {
 		Failures int `xml:"failures,attr"`
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -31,19 +32,10 @@ var adapters = []struct{ name, folder, command, stage string }{
 // request the same blocks are in view, with the same texts in place of others. CTXKIT_EXAMPLES is a copy of docs/examples
 // with the packages installed (.ci/run adapters); the sessions are 20 of CTXKIT_CORPUS, else some shipped ones.
 func TestAdaptersAgree(t *testing.T) {
-	examples := os.Getenv("CTXKIT_EXAMPLES")
-	if examples == "" {
-		t.Skip("no CTXKIT_EXAMPLES: the libraries are not installed")
-	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := folderOf(t, "CTXKIT_EXAMPLES")
+	reg := must.Get(stage.Registry())(t)
 	decode := func(file, text string) *policy.Policy {
-		p, err := policy.Decode(file, []byte("name: mine\nstages:\n  - "+text+"\n"), reg, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(policy.Decode(file, []byte("name: mine\nstages:\n  - "+text+"\n"), reg, nil))(t)
 		return p
 	}
 	files := adapterSessions(t)
@@ -80,15 +72,12 @@ func adapterSessions(t *testing.T) []string {
 		return list
 	}
 	var all []string
-	err := filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && strings.Contains(e.Name(), ".jsonl") && len(all) < 20 && wholly(t, path) {
 			all = append(all, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(all) < 20 {
 		t.Fatalf("%s has only %d sessions that fit", root, len(all))
 	}
@@ -109,19 +98,10 @@ func wholly(t *testing.T, path string) bool {
 	if n := len(s.Main.Requests); n < 5 || n > 160 {
 		return false
 	}
-	rec, err := replay.NewRecord(s.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := rec.ViewAt(nil, replay.Options{}, len(s.Main.Requests)+1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(s.Main))(t)
+	v := must.Get(rec.ViewAt(nil, replay.Options{}, len(s.Main.Requests)+1))(t)
 	for id := range v.Items {
-		blocks, err := wire.Item(v, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		blocks := must.Get(wire.Item(v, id))(t)
 		told, counted := 0, 0
 		for _, b := range blocks {
 			var block struct{ Text string }
@@ -153,10 +133,7 @@ func agree(t *testing.T, file string, program, own *policy.Policy) (requests, ed
 	defer s.Close()
 	sys := newSystem(strings.NewReader(""), os.Stdout, os.Stderr)
 	sys.programs.allowed = true
-	rec, err := replay.NewRecordWith(s.Main, replay.RecordOptions{Programs: &sys.programs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecordWith(s.Main, replay.RecordOptions{Programs: &sys.programs}))(t)
 	same = true
 	err = rec.EachPair(program, own, replay.Options{}, func(n int, a, b *view.View) bool {
 		requests, edits = n-1, len(b.Edits())

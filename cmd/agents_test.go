@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -17,10 +18,7 @@ import (
 
 // TestAgentsTable holds the table of docs/agents.md against what the readers declare. -update rewrites it.
 func TestAgentsTable(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	presets := preset.New(reg)
 	var table strings.Builder
 	table.WriteString("| agent | where | what is read | as recorded | estimated | policies |\n|---|---|---|---|---|---|\n")
@@ -60,10 +58,7 @@ func TestAgentsTable(t *testing.T) {
 		row(&f, strings.Join(places, ", "))
 	}
 	path := filepath.Join("..", "docs", "agents.md")
-	doc, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(os.ReadFile(path))(t)
 	const begin, end = "<!-- the readers' declarations: go test ./cmd -run TestAgentsTable -update -->\n", "<!-- end of the declarations -->\n"
 	before, rest, ok := bytes.Cut(doc, []byte(begin))
 	_, after, more := bytes.Cut(rest, []byte(end))

@@ -14,20 +14,16 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // texts calls yield with each string of a session's lines.
 func texts(t *testing.T, path string, yield func(text string, said bool)) {
 	t.Helper()
-	src, err := jsonl.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(jsonl.Open(path))(t)
 	defer src.Close()
 	var content bytes.Buffer
-	if _, err := src.WriteTo(&content); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(src.WriteTo(&content))(t)
 	var walk func(v any, said bool)
 	walk = func(v any, said bool) {
 		switch v := v.(type) {
@@ -187,14 +183,8 @@ func TestAnonymizeAttack(t *testing.T) {
 }
 
 func TestAnonymizeAttackCorpus(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
-	sources, err := os.ReadFile(filepath.Join(corpus, "SOURCES.tsv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	corpus := folderOf(t, "CTXKIT_CORPUS")
+	sources := must.Get(os.ReadFile(filepath.Join(corpus, "SOURCES.tsv")))(t)
 	same := map[string][]string{}
 	for line := range strings.Lines(string(sources)) {
 		if f := strings.Split(line, "\t"); len(f) > 1 && strings.HasPrefix(f[0], "claude-") {

@@ -19,6 +19,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -29,25 +30,16 @@ import (
 // record loads a session.
 func record(t *testing.T, path string) *replay.Record {
 	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	return rec
 }
 
 // replayed is what must not change: events and figures, names left out.
 func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 	t.Helper()
-	tl, err := rec.Replay(pol, replay.Options{Counter: "heuristic"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(pol, replay.Options{Counter: "heuristic"}))(t)
 	var b strings.Builder
 	for _, r := range tl.Requests {
 		r.UUID = ""
@@ -59,10 +51,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 			miss.Message = ""
 			r.Cache.Miss = &miss
 		}
-		line, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(json.Marshal(r))(t)
 		fmt.Fprintf(&b, "%s\n", line)
 	}
 	for _, e := range tl.Events {
@@ -76,10 +65,7 @@ func replayed(t *testing.T, rec *replay.Record, pol *policy.Policy) string {
 			e.Recorded.File = ""
 		}
 		e.Reason = ""
-		line, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(json.Marshal(e))(t)
 		fmt.Fprintf(&b, "%s\n", line)
 	}
 	aside := map[string]int{} // a type that the format does not know is replaced
@@ -122,10 +108,7 @@ func checkReplays(t *testing.T, path string, equal func(before, after string) bo
 	out := filepath.Join(t.TempDir(), "out.jsonl")
 	mustRun(t, "anonymize", path, "-q", "-o", out)
 	survivors(t, path, out)
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	form := formOf(t, path)
 	if got := formOf(t, out); (got == nil) != (form == nil) || got != nil && got.Name != form.Name {
 		t.Fatalf("%s: it became a session of another agent", filepath.Base(path))
@@ -135,10 +118,7 @@ func checkReplays(t *testing.T, path string, equal func(before, after string) bo
 	}
 	original, written := record(t, path), record(t, out)
 	for _, name := range preset.Names(reg) {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
 		before, after := replayed(t, original, pol), replayed(t, written, pol)
 		if !equal(before, after) {
 			if filepath.Ext(path) == ".gz" && (name == "claude-code-collapse" || attachesOtherwise(path, name)) {
@@ -160,10 +140,7 @@ func attachesOtherwise(path, name string) bool {
 // linted are the findings in a session: where they are and of which kind.
 func linted(t *testing.T, path string) (list []string) {
 	t.Helper()
-	r, err := lint.File(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(lint.File(path, session.LoadOptions{}))(t)
 	for _, f := range r.Findings {
 		for _, at := range f.Places {
 			list = append(list, fmt.Sprint(at.Line, " ", f.Code))
@@ -202,30 +179,19 @@ func survivors(t *testing.T, before, after string) {
 // formOf is the form of a session, nil for Claude Code's.
 func formOf(t *testing.T, path string) *foreign.Form {
 	t.Helper()
-	src, err := jsonl.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(jsonl.Open(path))(t)
 	defer src.Close()
-	form, err := session.Recognise(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := must.Get(session.Recognise(src))(t)
 	return form
 }
 
 // longWords are the runs of 7 to 64 ASCII letters in a session, as it stands in the file.
 func longWords(t *testing.T, path string) map[string]bool {
 	t.Helper()
-	src, err := jsonl.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(jsonl.Open(path))(t)
 	defer src.Close()
 	var content bytes.Buffer
-	if _, err := src.WriteTo(&content); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(src.WriteTo(&content))(t)
 	text := regexp.MustCompile(`\\(u[0-9a-fA-F]{4}|.)`).ReplaceAllFunc(content.Bytes(), func(escape []byte) []byte {
 		if n, err := strconv.ParseUint(string(escape[min(2, len(escape)):]), 16, 8); err == nil && n > ' ' {
 			return []byte{byte(n)}
@@ -254,10 +220,7 @@ func longWords(t *testing.T, path string) map[string]bool {
 
 func TestAnonymize(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "*.jsonl"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%d samples, %v", len(names), err)
-	}
+	names := must.Glob(t, 1, "..", "testdata", "sessions", "*.jsonl")
 	for _, name := range names {
 		if filepath.Base(name) == "big-2.1.139.jsonl" && !long() {
 			continue // as big.jsonl, of another client
@@ -269,10 +232,7 @@ func TestAnonymize(t *testing.T) {
 // The files beside a session go with it, under names that fit.
 func TestAnonymizeBeside(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(filepath.Join("..", "testdata", "sessions", "*", "*.jsonl"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%d samples, %v", len(names), err)
-	}
+	names := must.Glob(t, 1, "..", "testdata", "sessions", "*", "*.jsonl")
 	for _, name := range names {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			checkAnonymized(t, name)
@@ -282,10 +242,7 @@ func TestAnonymizeBeside(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.jsonl")
 			mustRun(t, "anonymize", name, "-q", "-o", out)
 			for _, path := range []string{name, out} {
-				f, err := session.Load(path, session.LoadOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 				defer f.Close()
 				agents, _, err := session.Subagents(path)
 				if err != nil {
@@ -295,10 +252,7 @@ func TestAnonymizeBeside(t *testing.T) {
 				if path == name {
 					continue
 				}
-				before, err := session.Load(name, session.LoadOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				before := must.Get(session.Load(name, session.LoadOptions{}))(t)
 				defer before.Close()
 				had, _, err := session.Subagents(name)
 				if err != nil {
@@ -313,24 +267,16 @@ func TestAnonymizeBeside(t *testing.T) {
 }
 
 func TestAnonymizeCorpus(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
-	for i, name := range sessionFiles(t, corpus) {
-		if i%12 == 3 || long() {
-			t.Run(filepath.Base(name), func(t *testing.T) { checkReplays(t, name, nearly) })
-		}
+	corpus := folderOf(t, "CTXKIT_CORPUS")
+	for _, name := range every(12, sessionFiles(t, corpus)) {
+		t.Run(filepath.Base(name), func(t *testing.T) { checkReplays(t, name, nearly) })
 	}
 }
 
 // Sessions of other agents become sessions of the same agents.
 func TestAnonymizeAgents(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob(filepath.Join("..", "jsonl", "internal", "*", "testdata", "*.json*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(filepath.Glob(filepath.Join("..", "jsonl", "internal", "*", "testdata", "*.json*")))(t)
 	known := map[string]bool{"kilo": true, "cline": true, "cline-cli": true, "roo-code": true} // OpenCode's form; trees of files: see TestAnonymizeTree
 	for _, name := range names {
 		reader := filepath.Base(filepath.Dir(filepath.Dir(name)))
@@ -377,20 +323,15 @@ func TestAnonymizeAgentsCorpus(t *testing.T) {
 		if folder == "" {
 			continue
 		}
-		list, err := filepath.Glob(filepath.Join(folder, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(filepath.Glob(filepath.Join(folder, pattern)))(t)
 		names = append(names, list...)
 	}
 	if len(names) == 0 {
 		t.Skip("neither CTXKIT_CODEX nor CTXKIT_AGENTS names a folder of sessions")
 	}
 	slices.Sort(names)
-	for i, name := range names {
-		if i%9 == 2 || long() {
-			t.Run(filepath.Base(name), func(t *testing.T) { checkSizes(t, name) })
-		}
+	for _, name := range every(9, names) {
+		t.Run(filepath.Base(name), func(t *testing.T) { checkSizes(t, name) })
 	}
 }
 
@@ -404,24 +345,12 @@ func checkSizes(t *testing.T, path string) {
 	if diff := cmp.Diff(linted(t, path), linted(t, out)); diff != "" {
 		t.Errorf("other findings (-before +after)\n%s", firstLines(diff, 20))
 	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	original, written := record(t, path), record(t, out)
 	for _, name := range []string{"none", "recorded"} {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		before, err := original.Replay(pol, replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		after, err := written.Replay(pol, replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
+		before := must.Get(original.Replay(pol, replay.Options{}))(t)
+		after := must.Get(written.Replay(pol, replay.Options{}))(t)
 		if len(before.Requests) != len(after.Requests) || len(before.Events) != len(after.Events) {
 			t.Fatalf("%s: %d requests and %d events, before %d and %d", name, len(after.Requests), len(after.Events), len(before.Requests), len(before.Events))
 		}

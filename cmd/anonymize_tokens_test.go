@@ -3,12 +3,12 @@ package cmd
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
@@ -61,10 +61,7 @@ func quantiles(list []float64) (q [3]float64) {
 // measureDrift anonymises sessions and replays them and their originals under every built-in policy by every counter.
 func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*drift {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	found := map[string]*drift{}
 	for _, counter := range tokens.Names() {
 		found[counter] = &drift{}
@@ -75,20 +72,11 @@ func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*
 		mustRun(t, append([]string{"anonymize", path, "-q", "-o", out}, flags...)...)
 		before, after := record(t, path), record(t, out)
 		for _, name := range preset.Names(reg) {
-			pol, err := preset.Load(name, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			pol := must.Get(preset.Load(name, reg))(t)
 			for counter, d := range found {
 				opt := replay.Options{Counter: counter, Encoders: shared}
-				a, err := before.Replay(pol, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
-				b, err := after.Replay(pol, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				a := must.Get(before.Replay(pol, opt))(t)
+				b := must.Get(after.Replay(pol, opt))(t)
 				d.add(a, b, drifts[counter].most/100)
 			}
 		}
@@ -107,10 +95,7 @@ var drifts = map[string]struct{ half, most, seeded float64 }{
 
 // TestAnonymizeTokens holds it over every 32nd session, and that the events are the same by the counters that count lengths.
 func TestAnonymizeTokens(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
+	corpus := folderOf(t, "CTXKIT_CORPUS")
 	var sample []string
 	for i, path := range sessionFiles(t, corpus) {
 		if i%32 == 4 && !strings.HasPrefix(filepath.Base(path), "codex-") { // they are refused

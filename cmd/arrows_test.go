@@ -12,7 +12,10 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 const module = "github.com/ctxkit/ctxkit"
@@ -38,7 +41,7 @@ var arrows = map[string][]string{
 	"jsonl/internal/tables":   {"jsonl", "jsonl/database", "jsonl/foreign"},
 	"jsonl/internal/opencode": {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan"},
 	"jsonl/session":           {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/internal/cline", "jsonl/internal/codex", "jsonl/internal/copilot", "jsonl/internal/gemini", "jsonl/internal/kimi", "jsonl/internal/opencode", "jsonl/pattern", "jsonl/internal/pi", "jsonl/internal/qwen", "jsonl/requests", "jsonl/internal/tables"},
-	"jsonl/internal/outline":  {"jsonl/session"},
+	"jsonl/internal/outline":  {"internal/must", "jsonl/session"},
 	"jsonl/lint":              {"jsonl", "jsonl/foreign", "jsonl/requests", "jsonl/session"},
 	"jsonl/synth":             {"jsonl", "jsonl/scan"},
 	"jsonl/anonymize":         {"jsonl", "jsonl/foreign", "jsonl/pattern", "jsonl/requests", "jsonl/scan"},
@@ -47,7 +50,7 @@ var arrows = map[string][]string{
 	"policy":                  {"jsonl", "jsonl/session", "policy/condition", "policy/strict"},
 	"policy/view":             {"jsonl", "jsonl/session", "policy"},
 	"policy/stage":            {"policy", "policy/stage/..."},
-	"policy/stage/stagetest":  {"jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
+	"policy/stage/stagetest":  {"internal/must", "jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
 	"policy/stage/...":        {"jsonl", "jsonl/names", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "policy/stage/measure", "policy/stage/summarize"},
 	"policy/preset":           {"jsonl", "jsonl/session", "policy", "policy/strict"},
 	"replay/internal/record":  {"jsonl", "jsonl/session", "policy", "policy/stage", "policy/view", "replay/cache", "replay/exact", "replay/price", "replay/regret", "replay/tokens", "replay/wire"},
@@ -79,7 +82,8 @@ var arrows = map[string][]string{
 	"replay/wire":          {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
 	"report":               {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
 	"report/parquet":       {},
-	"report/golden":        {},
+	"report/golden":        {"internal/must"},
+	"internal/must":        {},
 	"docs":                 {},
 	"cmd":                  {"..."},
 	"cmd/internal/explore": {"jsonl/session", "policy", "policy/view", "replay", "replay/category", "replay/diff", "replay/trace", "report"},
@@ -87,17 +91,31 @@ var arrows = map[string][]string{
 	"scripts/...":          {"..."},
 }
 
-// sources parses the Go files of the repository that are no tests, by folder.
+// sources are the parsed Go files of the repository that are no tests, by folder.
 func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 	t.Helper()
-	fset, byDir := token.NewFileSet(), map[string][]*ast.File{}
-	root := ".."
-	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+	p := must.Get(parsed())(t)
+	if len(p.byDir) < 8 {
+		t.Fatalf("only %d packages found", len(p.byDir))
+	}
+	return p.fset, p.byDir
+}
+
+type parsedFiles struct {
+	fset  *token.FileSet
+	byDir map[string][]*ast.File
+}
+
+var repository, _ = filepath.Abs("..") // tests change the folder
+
+var parsed = sync.OnceValues(func() (parsedFiles, error) {
+	p := parsedFiles{token.NewFileSet(), map[string][]*ast.File{}}
+	return p, filepath.WalkDir(repository, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		if e.IsDir() {
-			if n := e.Name(); path != root && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata") {
+			if n := e.Name(); path != repository && (strings.HasPrefix(n, ".") || strings.HasPrefix(n, "_") || n == "testdata") {
 				return fs.SkipDir
 			}
 			return nil
@@ -105,26 +123,16 @@ func sources(t *testing.T) (*token.FileSet, map[string][]*ast.File) {
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
+		f, err := parser.ParseFile(p.fset, path, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
+		rel, err := filepath.Rel(repository, filepath.Dir(path))
 		dir := filepath.ToSlash(rel)
-		byDir[dir] = append(byDir[dir], f)
-		return nil
+		p.byDir[dir] = append(p.byDir[dir], f)
+		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(byDir) < 8 {
-		t.Fatalf("only %d packages found", len(byDir))
-	}
-	return fset, byDir
-}
+})
 
 func matches(pattern, pkg string) bool {
 	if prefix, ok := strings.CutSuffix(pattern, "..."); ok {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // A folder and the file it comes with get their names both or not at all.
@@ -34,28 +36,17 @@ func TestAtomicFolder(t *testing.T) {
 			blocked := map[string]bool{folder: c.old, file: c.bad}
 			for path, there := range blocked {
 				if there {
-					if err := os.MkdirAll(filepath.Join(path, "sub"), 0o755); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(filepath.Join(path, "sub", "a"), []byte("old"), 0o644); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, os.MkdirAll(filepath.Join(path, "sub"), 0o755))
+					must.Do(t, os.WriteFile(filepath.Join(path, "sub", "a"), []byte("old"), 0o644))
 				}
 			}
 			sys := &system{}
-			f, err := sys.createAtomic(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f.folder, err = sys.createAtomicFolder(folder); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.folder.write("sub/a", func(w io.Writer) error {
+			f := must.Get(sys.createAtomic(file))(t)
+			f.folder = must.Get(sys.createAtomicFolder(folder))(t)
+			must.Do(t, f.folder.write("sub/a", func(w io.Writer) error {
 				_, err := io.WriteString(w, "new")
 				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if err := commit(f); (err != nil) != c.bad {
 				t.Errorf("commit: %v", err)
 			}
@@ -65,10 +56,7 @@ func TestAtomicFolder(t *testing.T) {
 			if got := content(t, filepath.Join(folder, "sub", "a")); got != c.want {
 				t.Errorf("the folder holds %q, want %q", got, c.want)
 			}
-			entries, err := os.ReadDir(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			entries := must.Get(os.ReadDir(dir))(t)
 			for _, e := range entries {
 				if e.Name() != "x" && e.Name() != "x.jsonl" {
 					t.Errorf("%s is left", e.Name())
@@ -89,16 +77,9 @@ func TestCloseAll(t *testing.T) {
 		var outs []*output
 		for _, name := range []string{"a", "b", "c"} {
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			out, err := (&outputOptions{File: path}).create(sys)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(out, "new"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte("old"), 0o644))
+			out := must.Get((&outputOptions{File: path}).create(sys))(t)
+			must.Get(io.WriteString(out, "new"))(t)
 			if len(outs) == full {
 				out.atomic.file.Close() // as on a full disk, what is still in memory cannot be written
 			}
@@ -139,16 +120,9 @@ func TestTogether(t *testing.T) {
 		var outs []*output
 		for _, name := range []string{"a", "b", "c"} {
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, []byte("old"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			out, err := (&outputOptions{File: path}).create(sys)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := io.WriteString(out, "new"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte("old"), 0o644))
+			out := must.Get((&outputOptions{File: path}).create(sys))(t)
+			must.Get(io.WriteString(out, "new"))(t)
 			outs = append(outs, out)
 		}
 		tt.stop(sys, outs)
@@ -172,10 +146,7 @@ func TestTogether(t *testing.T) {
 func TestNoFileAfterInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	sys := newSystem(nil, io.Discard, io.Discard)
-	f, err := sys.createAtomic(filepath.Join(dir, "begun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(sys.createAtomic(filepath.Join(dir, "begun")))(t)
 	sys.removeUnfinished()
 	if err := commit(f); err == nil {
 		t.Error("a file that was removed is complete")

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // billFile writes a session file of Claude Code. A response is on one line unless lines are added by hand.
@@ -149,12 +151,12 @@ func (c *billCase) run(t *testing.T) {
 			t.Errorf("the outputs are estimated %.9f USD larger, and the bill is short by %.9f", s.USD, b.Partial.USD)
 		}
 	}
-	var out, errs bytes.Buffer
-	if code := Main(append(args, "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
-		t.Fatalf("exit code %d: %s", code, errs.String())
+	code, out, errs := ctxkit(append(args, "--quiet")...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, c.text) {
-		t.Errorf("%q is not in %s", c.text, out.String())
+	if said := strings.Join(strings.Fields(out), " "); !strings.Contains(said, c.text) {
+		t.Errorf("%q is not in %s", c.text, out)
 	}
 }
 
@@ -279,10 +281,7 @@ func TestCopiesListed(t *testing.T) {
 
 // TestBillCases holds what the reported cases were billed. CTXKIT_CASES names their folder.
 func TestBillCases(t *testing.T) {
-	dir := os.Getenv("CTXKIT_CASES")
-	if dir == "" {
-		t.Skip("CTXKIT_CASES is not set")
-	}
+	dir := folderOf(t, "CTXKIT_CASES")
 	for _, c := range []struct {
 		name, input string
 		usd         float64
@@ -312,11 +311,11 @@ func TestBillCases(t *testing.T) {
 // printed runs a command and gives what it prints, white space as one space.
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if code := Main(append(args, "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
-		t.Fatalf("%s: exit code %d: %s", args, code, errs.String())
+	code, out, errs := ctxkit(append(args, "--quiet")...)
+	if code != 0 {
+		t.Fatalf("%s: exit code %d: %s", args, code, errs)
 	}
-	return strings.Join(strings.Fields(out.String()), " ")
+	return strings.Join(strings.Fields(out), " ")
 }
 
 // write writes files below a new folder.
@@ -325,12 +324,8 @@ func write(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
@@ -414,11 +409,11 @@ func TestNoPriceIsMadeUp(t *testing.T) {
 				if words[0] == "sessions" {
 					input = filepath.Dir(input)
 				}
-				var out, errs bytes.Buffer
-				if code := Main(append(slices.Concat(words[:1], []string{input}, words[1:]), "-f", format, "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
-					t.Fatalf("%s: exit code %d: %s", c.command, code, errs.String())
+				code, out, errs := ctxkit(append(slices.Concat(words[:1], []string{input}, words[1:]), "-f", format, "--quiet")...)
+				if code != 0 {
+					t.Fatalf("%s: exit code %d: %s", c.command, code, errs)
 				}
-				for _, found := range amounts(t, format, out.String()) {
+				for _, found := range amounts(t, format, out) {
 					t.Errorf("%s, %s -f %s: %s", name, c.command, format, found)
 				}
 			}
@@ -455,10 +450,7 @@ func amounts(t *testing.T, format, out string) (found []string) {
 			walk("", v)
 		}
 	case "csv":
-		rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(csv.NewReader(strings.NewReader(out)).ReadAll())(t)
 		for i, title := range rows[0] {
 			for _, row := range rows[1:] {
 				if strings.Contains(title, "usd") && row[i] != "" && !nothing.MatchString(title) {
@@ -494,10 +486,7 @@ func TestPricesEverywhere(t *testing.T) {
 // TestOneNumber holds that every command has the same bill of a session, and the same simulated cost of it under a policy and a cache.
 func TestOneNumber(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
+	files := must.Glob(t, 10, "../testdata/sessions/*.jsonl")
 	type totals struct {
 		Cost      float64 `json:"cost_usd"`
 		Billed    float64 `json:"billed_usd"`

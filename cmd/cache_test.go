@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // listSessions is what sessions prints of a folder.
@@ -23,30 +25,18 @@ func listSessions(t *testing.T, dir string, flags ...string) string {
 func TestCacheIsUsed(t *testing.T) {
 	t.Setenv(cacheVariable, t.TempDir())
 	dir := t.TempDir()
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
 	path := filepath.Join(dir, "a.jsonl")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	st, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
+	st := must.Get(os.Stat(path))(t)
 	before := listSessions(t, dir)
 	half := len(data) / 2
 	changed := append(bytes.Clone(data[:half]), bytes.Replace(data[half:], []byte(`"model":"claude-opus-4-6"`), []byte(`"model":"claude-opus-4-5"`), 1)...)
 	if len(changed) != len(data) || bytes.Equal(changed, data) {
 		t.Fatal("the session has other models")
 	}
-	if err := os.WriteFile(path, changed, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, st.ModTime(), st.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, changed, 0o600))
+	must.Do(t, os.Chtimes(path, st.ModTime(), st.ModTime()))
 	if listSessions(t, dir) != before {
 		t.Error("the file is read again")
 	}

@@ -7,15 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // checkFolder lays out a check that passes, with its baseline, and goes there.
 func checkFolder(t *testing.T) {
 	t.Helper()
-	sample, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl")))(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("CI", "")
 	for name, text := range map[string]string{
@@ -29,22 +28,19 @@ func checkFolder(t *testing.T) {
 		"list.json":                  "[1, 2]",
 		"empty.json":                 "",
 	} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
-	if code, said := ctxkit("check", "--update"); code != exitDone {
+	if code, _, said := ctxkit("check", "--update"); code != exitDone {
 		t.Fatalf("exit %d: %s", code, said)
 	}
 }
 
-func ctxkit(args ...string) (code int, said string) {
-	var out, errs bytes.Buffer
-	code = Main(args, nil, &out, &errs)
-	return code, errs.String()
+// ctxkit runs a command line that reads no input.
+func ctxkit(args ...string) (code int, out, said string) {
+	var printed, errs bytes.Buffer
+	code = Main(args, strings.NewReader(""), &printed, &errs)
+	return code, printed.String(), errs.String()
 }
 
 // contents are the files under the working folder.
@@ -73,16 +69,12 @@ func contents(t *testing.T) map[string]string {
 func TestCheckKeepsItsFiles(t *testing.T) {
 	checkFolder(t)
 	for link, to := range map[string]string{"hard.xml": "s/rewind.jsonl", "hard.json": "base.json"} {
-		if err := os.Link(to, link); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Link(to, link))
 	}
 	if err := os.Symlink("ctxkit.yaml", "soft.xml"); err != nil {
 		t.Skipf("no links here: %v", err)
 	}
-	if err := os.Symlink("s", "sessions"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("s", "sessions"))
 	before := contents(t)
 	for _, c := range []struct{ args, want string }{
 		{"-o ctxkit.yaml", "ctxkit.yaml: is the configuration as well: name another file for the output"},
@@ -101,7 +93,7 @@ func TestCheckKeepsItsFiles(t *testing.T) {
 		{"-o same.xml --also json=./same.xml", "flag --also: ./same.xml: is written already: name another file"},
 		{"--also junit=notes.json --also json=s/../notes.json", "flag --also: s/../notes.json: is written already"},
 	} {
-		code, said := ctxkit(append([]string{"check"}, strings.Fields(c.args)...)...)
+		code, _, said := ctxkit(append([]string{"check"}, strings.Fields(c.args)...)...)
 		if code != exitNotDone || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit %d, said %q, want %q", c.args, code, said, c.want)
 		}
@@ -109,10 +101,10 @@ func TestCheckKeepsItsFiles(t *testing.T) {
 			t.Fatalf("%s: the files are others now: %v", c.args, names(after))
 		}
 	}
-	if code, said := ctxkit("check", "s"); code != exitNotDone || !strings.Contains(said, "s: is a folder: name the file, such as s"+string(filepath.Separator)+"ctxkit.yaml") {
+	if code, _, said := ctxkit("check", "s"); code != exitNotDone || !strings.Contains(said, "s: is a folder: name the file, such as s"+string(filepath.Separator)+"ctxkit.yaml") {
 		t.Errorf("exit %d: %s", code, said)
 	}
-	if code, said := ctxkit("check", "-o", "out.txt", "--also", "json=out.json"); code != exitDone {
+	if code, _, said := ctxkit("check", "-o", "out.txt", "--also", "json=out.json"); code != exitDone {
 		t.Errorf("exit %d: %s", code, said)
 	}
 }
@@ -141,9 +133,7 @@ func names(files map[string]string) []string {
 // file of the check.
 func TestUpdateKeepsOtherFiles(t *testing.T) {
 	checkFolder(t)
-	if err := os.Mkdir("folder", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir("folder", 0o755))
 	before := contents(t)
 	config := before["ctxkit.yaml"]
 	for _, c := range []struct{ baseline, want string }{
@@ -158,37 +148,31 @@ func TestUpdateKeepsOtherFiles(t *testing.T) {
 		{"folder", "folder: is a folder: name a file"},
 	} {
 		text := strings.Replace(config, "base.json", c.baseline, 1)
-		if err := os.WriteFile("ctxkit.yaml", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("ctxkit.yaml", []byte(text), 0o644))
 		before["ctxkit.yaml"] = text
-		code, said := ctxkit("check", "--update")
+		code, _, said := ctxkit("check", "--update")
 		if code != exitNotDone || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit %d, said %q, want %q", c.baseline, code, said, c.want)
 		}
-		if code, said := ctxkit("check"); code != exitNotDone || strings.Contains(said, "--update") {
+		if code, _, said := ctxkit("check"); code != exitNotDone || strings.Contains(said, "--update") {
 			t.Errorf("%s: exit %d, said %q: --update does not help", c.baseline, code, said)
 		}
 		if after := contents(t); !sameFiles(before, after) {
 			t.Fatalf("%s: the files are others now: %v", c.baseline, names(after))
 		}
 	}
-	if err := os.WriteFile("ctxkit.yaml", []byte(config), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("ctxkit.yaml", []byte(config), 0o644))
 	// What was a baseline may be made anew, whatever became of it.
 	for name, text := range map[string]string{
 		"another schema": `{"schema": "ctxkit.baseline/v9", "new": 1}`,
 		"a merge":        strings.Replace(before["base.json"], `"tool"`, "<<<<<<< ours\n  \"tool\"", 1),
 		"cut off":        before["base.json"][:200],
 	} {
-		if err := os.WriteFile("base.json", []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if code, said := ctxkit("check"); code != exitNotDone || !strings.Contains(said, "ctxkit check --update") {
+		must.Do(t, os.WriteFile("base.json", []byte(text), 0o644))
+		if code, _, said := ctxkit("check"); code != exitNotDone || !strings.Contains(said, "ctxkit check --update") {
 			t.Errorf("%s: exit %d, said %q", name, code, said)
 		}
-		if code, said := ctxkit("check", "--update"); code != exitDone {
+		if code, _, said := ctxkit("check", "--update"); code != exitDone {
 			t.Errorf("%s: exit %d, said %q", name, code, said)
 		}
 		if after := contents(t); after["base.json"] != before["base.json"] {
@@ -206,15 +190,10 @@ func TestCheckTellsSettings(t *testing.T) {
 		{"ctxkit.yaml", "prices: prices.json\n", "", "-> built-in"},
 		{"ctxkit.yaml", "prices:", "regret: false\nprices:", "made: regret: on -> not set"},
 	} {
-		if err := os.WriteFile(c.file, []byte(strings.ReplaceAll(before[c.file], c.old, c.new)), 0o644); err != nil {
-			t.Fatal(err)
+		must.Do(t, os.WriteFile(c.file, []byte(strings.ReplaceAll(before[c.file], c.old, c.new)), 0o644))
+		if code, out, errs := ctxkit("check", "-f", "json"); code != exitCheckFailed || !strings.Contains(out, c.want) || strings.Contains(out, "itself") {
+			t.Errorf("%s: exit %d, %s\n%s", c.new, code, errs, out)
 		}
-		var out, errs bytes.Buffer
-		if code := Main([]string{"check", "-f", "json"}, nil, &out, &errs); code != exitCheckFailed || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "itself") {
-			t.Errorf("%s: exit %d, %s\n%s", c.new, code, errs.String(), out.String())
-		}
-		if err := os.WriteFile(c.file, []byte(before[c.file]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(c.file, []byte(before[c.file]), 0o644))
 	}
 }

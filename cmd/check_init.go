@@ -140,6 +140,6 @@ func firstConfig(name string, sessions []string) []byte {
 	for _, s := range sessions {
 		fmt.Fprintf(&b, "  - %s\n", strconv.Quote(literal.Replace(filepath.ToSlash(s))))
 	}
-	fmt.Fprintf(&b, "cases:\n  - policy: %s\n", strconv.Quote(name))
+	fmt.Fprintf(&b, "cases:\n  - policy: %s\n    # expect: # cost and what is needed later are judged anyhow\n    #   payload_peak: {within: 2%%} # fails where the largest context grows by more\n", strconv.Quote(name))
 	return b.Bytes()
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay/check"
@@ -53,14 +54,9 @@ func TestCheckTool(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	session, err := filepath.Abs(filepath.Join("..", "testdata", "sessions", "big.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions", "big.jsonl")))(t)
 	write("ctxkit.yaml", "version: 1\nsessions: '"+session+"'\nbaseline: baseline.json\ncases: [{name: mine, policy: ./mine.yaml}]\n")
 	write("mine.yaml", "extends: opencode-1.1.36\n")
 	run := func(args ...string) (int, string) {
@@ -71,19 +67,13 @@ func TestCheckTool(t *testing.T) {
 	if code, out := run("--update", "--force"); code != exitDone {
 		t.Fatal(out)
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "baseline.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, "baseline.json")))(t)
 	older := strings.Replace(string(text), `"tool": "`+buildVersion()+`"`, `"tool": "0.9"`, 1)
 	cost := regexp.MustCompile(`"cost_usd": ([0-9.]+)`).FindStringSubmatch(older)
 	if older == string(text) || cost == nil {
 		t.Fatal("the baseline is not as this test expects")
 	}
-	usd, err := strconv.ParseFloat(cost[1], 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	usd := must.Get(strconv.ParseFloat(cost[1], 64))(t)
 	other := strings.Replace(older, cost[0], fmt.Sprintf(`"cost_usd": %.6f`, usd-1), 1)
 	itself, worse := fmt.Sprintf("by ctxkit itself: cost_usd %.4f -> %.4f", usd-1, usd), fmt.Sprintf("cost_usd %.4f 27.", usd)
 	for _, c := range []struct {
@@ -128,50 +118,29 @@ func TestCheckTool(t *testing.T) {
 func TestThresholdBaseline(t *testing.T) {
 	dir := filepath.Join("..", "testdata", "check", "threshold")
 	work := filepath.Join(t.TempDir(), "testdata", "check", "threshold")
-	if err := os.CopyFS(work, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(filepath.Join(work, "..", "..", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(work, os.DirFS(dir)))
+	must.Do(t, os.CopyFS(filepath.Join(work, "..", "..", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions"))))
 	file := filepath.Join(work, "gemini.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	old := strings.Replace(string(text), "threshold: 0.5", "threshold: 0.7", 1)
 	if old == string(text) {
 		t.Fatalf("%s has no threshold of 0.5", file)
 	}
-	if err := os.WriteFile(file, []byte(old), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(old), 0o644))
 	var out bytes.Buffer
 	if code := Main([]string{"check", filepath.Join(work, "ctxkit.yaml"), "--update", "--force"}, nil, &out, &out); code != exitDone {
 		t.Fatalf("exit %d: %s", code, out.String())
 	}
-	got, err := os.ReadFile(filepath.Join(work, "baseline.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(filepath.Join(work, "baseline.json")))(t)
 	golden.Check(t, filepath.Join(dir, "baseline.json"), got)
 }
 
 // TestShippedCheckNamesAll holds that the shipped check has every built-in policy but the record itself.
 func TestShippedCheckNamesAll(t *testing.T) {
-	text, err := os.ReadFile(shippedCheck)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(shippedCheck))(t)
+	reg := must.Get(stage.Registry())(t)
 	for _, name := range preset.Names(reg) {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
 		if line := "\n  - policy: " + name + "\n"; !p.Recorded && !strings.Contains(string(text), strings.TrimRight(line, "\n")) {
 			t.Errorf("%s has no %q: add it and run go test ./cmd -run TestShippedCheck -update", shippedCheck, strings.TrimSpace(line))
 		}

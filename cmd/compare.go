@@ -32,6 +32,7 @@ var groups = asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare
 
 func newCompare(sys *system) *cobra.Command {
 	o := &compareOptions{}
+	o.Agent = "all"
 	cmd := command(&cobra.Command{
 		Use: "compare INPUT...", Short: "Compare policies over the same sessions", Args: arguments(&o.Inputs),
 		Long: `Compare policies over the same sessions: what can be concluded, one row per
@@ -40,6 +41,7 @@ policy, and its differences to the first.
 A policy is infeasible in a session where the API would refuse a request, or a
 request violates its rules: its cost is a lower bound there, and its differences
 are over the other sessions. Intervals hold at 90 % for all policies at once.
+A session counts with its subagents; --agent main leaves them out.
 
 A policy may carry settings of its own, separated by commas:
 --policy opencode,opencode_prune.auto=true
@@ -105,7 +107,7 @@ func runCompare(sys *system, o *compareOptions) error {
 	opt := o.options()
 	run.loop.skipEmpty, run.loop.billed, run.loop.assumed = true, true, &opt
 	run.pages = o.Format == string(report.FormatHTML)
-	o.traceOne(run.loop.in.list)
+	o.traceOne(len(run.loop.in.list) == 1)
 	run.kept = run.keepRows()
 	failed, err := eachInput(run.loop, func(i int) ([]compare.InputRows, error) { return run.outcome(i, choices) }, run.take)
 	run.kept.close()
@@ -145,7 +147,7 @@ func (r *comparing) outcome(i int, choices []policyChoice) ([]compare.InputRows,
 		return []compare.InputRows{known}, nil
 	}
 	list, err := workOn(r.loop, path, func(c agentConversation) (compare.ComparedSession, error) {
-		return r.compareOne(r.sys, c, choices, kept, r.pages)
+		return r.compareOne(r.sys, c, choices, kept, r.pages && (c.main || r.Agent != "all"))
 	})
 	for _, f := range list {
 		o.Warnings = append(o.Warnings, f.warnings...)
@@ -202,6 +204,7 @@ func (r *comparing) conclude(failed, err error) error {
 		converted = append(converted, r.sessions[i].Converted)
 	}
 	r.loop.msgs.converted(converted)
+	r.sessions = compare.JoinAgents(r.sessions)
 	compare.JoinProjects(r.sessions)
 	list := r.comparisons(r.sessions)
 	err = r.loop.finish(failed, err, len(r.sessions), func() error {

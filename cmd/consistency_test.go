@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
 
@@ -28,17 +28,11 @@ func TestConsistency(t *testing.T) {
 		count = 500
 	}
 	if v := os.Getenv("CTXKIT_CONSISTENCY"); v != "" {
-		n, err := strconv.Atoi(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.Atoi(v))(t)
 		count = n
 	}
 	if v := os.Getenv("CTXKIT_CONSISTENCY_SEED"); v != "" {
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.ParseUint(v, 10, 64))(t)
 		first = n
 	}
 	m, held := newMutation(t), 0
@@ -74,16 +68,12 @@ func (m *mutation) consistent(t *testing.T, seed uint64) bool {
 		o.Version = pickWord(d, "1.0.17", "2.0.76", "2.1.19", "2.1.50", "2.1.139", "2.1.239")
 		o.Subagents, o.Offloads, o.ManualCompacts, o.Pauses = 0, 0, d.Float64()/4, d.Float64()/3
 		var b bytes.Buffer
-		if _, err := synth.Generate(&b, o); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(synth.Generate(&b, o))(t)
 		if text = b.Bytes(); d.IntN(3) == 0 {
 			text = mutateSession(d, text)
 		}
 	}
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, text, 0o600))
 	policy := pickWord(d, "opencode-1.1.36", "claude-code-2.1.19", "claude-code-pipeline", "gemini-cli-0.26", "decay", "sliding-window-1.36", "recorded", "langchain-clear-tool-uses")
 	m.args = []string{file, "-p", policy}
 	type request struct {
@@ -105,13 +95,12 @@ func (m *mutation) consistent(t *testing.T, seed uint64) bool {
 		}
 	}
 	ask := func(to any, args ...string) bool {
-		var out, said bytes.Buffer
-		code := Main(append(args, "--format", "json", "--quiet"), strings.NewReader(""), &out, &said)
+		code, out, said := ctxkit(append(args, "--format", "json", "--quiet")...)
 		if code == exitNotDone {
 			return false
 		}
-		if err := json.Unmarshal(out.Bytes(), to); err != nil {
-			t.Fatalf("%q: %d %v %s", args, code, err, said.Bytes())
+		if err := json.Unmarshal([]byte(out), to); err != nil {
+			t.Fatalf("%q: %d %v %s", args, code, err, said)
 		}
 		return true
 	}

@@ -6,23 +6,18 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // codexUsage is the input of a rollout's own requests and what of it was read from the cache, added up from the file:
 // token counts that change the total, without those of a copied parent.
 func codexUsage(t *testing.T, path string) (input, cached int) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(f))(t)
 	own, copied, total := "", false, -1
 	for dec := json.NewDecoder(z); ; {
 		var r struct {
@@ -66,14 +61,8 @@ func codexUsage(t *testing.T, path string) (input, cached int) {
 // provider. The recorded track sends and reads what the files say, its bill is near theirs, and the client's own policy
 // costs what the record does.
 func TestCorpusCodexCompare(t *testing.T) {
-	root := os.Getenv("CTXKIT_CODEX")
-	if root == "" {
-		t.Skip("CTXKIT_CODEX is not set")
-	}
-	files, err := filepath.Glob(filepath.Join(root, "*.jsonl.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, len(files))
-	}
+	root := folderOf(t, "CTXKIT_CODEX")
+	files := must.Glob(t, 1, root, "*.jsonl.gz")
 	input, read := 0, 0
 	for _, path := range files {
 		n, cached := codexUsage(t, path)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
@@ -19,19 +20,10 @@ import (
 // says, and a table that fits. Each session takes its turn under three of the policies; CTXKIT_LONG=1 has each under
 // all, as the replays themselves are in TestCorpusEveryPolicy.
 func TestCorpus(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
+	corpus := folderOf(t, "CTXKIT_CORPUS")
 	all := sessionFiles(t, corpus)
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "replay.v1.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "replay.v1.json")))(t)
+	reg := must.Get(stage.Registry())(t)
 	names := preset.Names(reg)
 	turn := max(len(names)/3, 1)
 	if long() {
@@ -47,9 +39,7 @@ func TestCorpus(t *testing.T) {
 			}
 			out := mustRun(t, append([]string{"replay", "-q", "-p", name, "-f", "json", "--agent", "all"}, files...)...)
 			var doc struct{ Sessions []json.RawMessage }
-			if err := json.Unmarshal(out, &doc); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(out, &doc))
 			if len(doc.Sessions) < len(files) {
 				t.Fatalf("%d conversations of %d files", len(doc.Sessions), len(files))
 			}
@@ -59,7 +49,7 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 	t.Run("table", func(t *testing.T) {
-		out := mustRun(t, append([]string{"replay", "-q", "-p", "recorded", "--all"}, all...)...)
+		out := mustRun(t, append([]string{"replay", "-q", "-p", "recorded", "--all"}, every(4, all)...)...)
 		for line := range strings.Lines(string(out)) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
 				t.Errorf("%d columns: %s", n, line)
@@ -68,29 +58,20 @@ func TestCorpus(t *testing.T) {
 	})
 }
 
-// TestCorpusBacktest holds every real session against its record: the bars hold, and with subagents the JSON is as the
-// schema says, and the bytes are the same at any number of jobs. Of a subagent with two requests a single break decides
-// the cost, so the bars are of the sessions alone.
+// TestCorpusBacktest holds every real session against its record: the bars hold. Of every fourth one, with CTXKIT_LONG=1 of
+// all, with subagents, the JSON is as the schema says, and the bytes are the same at any number of jobs. Of a subagent with two
+// requests a single break decides the cost, so the bars are of the sessions alone.
 func TestCorpusBacktest(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "backtest.v1.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	corpus := folderOf(t, "CTXKIT_CORPUS")
+	schema := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "backtest.v1.json")))(t)
 	files := sessionFiles(t, corpus)
 	mustRun(t, append([]string{"backtest", "-q", "--strict"}, files...)...)
-	args := append([]string{"backtest", "-q", "--agent", "all", "--explain", "-f", "json"}, files...)
+	args := append([]string{"backtest", "-q", "--agent", "all", "--explain", "-f", "json"}, every(4, files)...)
 	out := mustRun(t, append(args, "--jobs", "1")...)
 	if !bytes.Equal(out, mustRun(t, append(args, "--jobs", "4")...)) {
 		t.Error("other bytes with other --jobs")
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(out)))(t)
 	if err := schema.Validate(doc); err != nil {
 		t.Error(err)
 	}
@@ -100,14 +81,31 @@ func TestCorpusBacktest(t *testing.T) {
 	}
 }
 
+// folderOf is the folder that a variable names. Without one the test is skipped.
+func folderOf(t *testing.T, variable string) string {
+	t.Helper()
+	dir := os.Getenv(variable)
+	if dir == "" {
+		t.Skip(variable + " is not set")
+	}
+	return dir
+}
+
+// every takes every nth file; with CTXKIT_LONG=1 all.
+func every(n int, files []string) (some []string) {
+	for i, file := range files {
+		if i%n == n/2 || long() {
+			some = append(some, file)
+		}
+	}
+	return some
+}
+
 func sessionFiles(t *testing.T, corpus string) []string {
 	t.Helper()
 	var files []string
 	for _, pattern := range []string{"*.jsonl.gz", "project/*.jsonl"} {
-		found, err := filepath.Glob(filepath.Join(corpus, pattern))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("no session in %s: %v", corpus, err)
-		}
+		found := must.Glob(t, 1, corpus, pattern)
 		files = append(files, found...)
 	}
 	return files
@@ -115,26 +113,21 @@ func sessionFiles(t *testing.T, corpus string) []string {
 
 func mustRun(t *testing.T, args ...string) []byte {
 	t.Helper()
-	var out, said bytes.Buffer
-	if code := Main(args, strings.NewReader(""), &out, &said); code != exitDone || said.Len() > 0 {
-		t.Fatalf("exit %d, said %s", code, said.String())
+	code, out, said := ctxkit(args...)
+	if code != exitDone || said != "" {
+		t.Fatalf("exit %d, said %s", code, said)
 	}
-	return out.Bytes()
+	return []byte(out)
 }
 
 func checkTimeline(t *testing.T, schema *jsonschema.Schema, raw []byte) {
 	t.Helper()
 	var tl replay.Timeline
-	if err := json.Unmarshal(raw, &tl); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &tl))
 	if err := tl.CheckValid(); err != nil {
 		t.Errorf("%s %s: %v", tl.File, tl.Agent, err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(raw)))(t)
 	if err := schema.Validate(doc); err != nil {
 		t.Errorf("%s %s: %v", tl.File, tl.Agent, err)
 	}
@@ -143,25 +136,16 @@ func checkTimeline(t *testing.T, schema *jsonschema.Schema, raw []byte) {
 // TestCorpusOffloads holds that every offloaded result of a real project folder whose file is there is read back,
 // byte for byte, and a missing one is told.
 func TestCorpusOffloads(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
-	files, err := filepath.Glob(filepath.Join(corpus, "project", "*.jsonl"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no project in %s: %v", corpus, err)
-	}
+	corpus := folderOf(t, "CTXKIT_CORPUS")
+	files := must.Glob(t, 1, corpus, "project", "*.jsonl")
 	readBack := 0
 	for _, file := range files {
-		var out, said bytes.Buffer
-		if code := Main([]string{"view", file, "--as", "raw", "-f", "json"}, strings.NewReader(""), &out, &said); code != exitDone {
-			t.Fatalf("%s: exit %d: %s", file, code, said.String())
+		code, out, said := ctxkit("view", file, "--as", "raw", "-f", "json")
+		if code != exitDone {
+			t.Fatalf("%s: exit %d: %s", file, code, said)
 		}
-		shown := results(t, out.Bytes())
-		recorded, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		shown := results(t, []byte(out))
+		recorded := must.Get(os.ReadFile(file))(t)
 		for line := range bytes.Lines(recorded) {
 			var e struct{ Message json.RawMessage }
 			if json.Unmarshal(line, &e) != nil {
@@ -174,7 +158,7 @@ func TestCorpusOffloads(t *testing.T) {
 				whole, err := os.ReadFile(filepath.Join(strings.TrimSuffix(file, ".jsonl"), "tool-results", id+".txt"))
 				switch {
 				case err != nil: // of another name, or not there
-					if shown[id] == stub && !strings.Contains(said.String(), id) {
+					if shown[id] == stub && !strings.Contains(said, id) {
 						t.Errorf("%s: %s is missing and not told", file, id)
 					}
 				case shown[id] != strings.ToValidUTF8(string(whole), "\ufffd"):

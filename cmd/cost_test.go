@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // steadySession writes a session without usage of so many requests, each with a prompt of so many words.
@@ -28,22 +29,18 @@ func steadySession(t *testing.T, requests, words int) string {
 		line(n+1, "assistant", fmt.Sprintf(`{"id":"m%d","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"ok"}]}`, n))
 	}
 	path := filepath.Join(t.TempDir(), "steady.jsonl")
-	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	return path
 }
 
 // ctxkitJSON runs a command and reads its JSON.
 func ctxkitJSON(t *testing.T, to any, args ...string) {
 	t.Helper()
-	var out, errs bytes.Buffer
-	if code := Main(append(args, "--format", "json", "--quiet"), strings.NewReader(""), &out, &errs); code != 0 {
-		t.Fatalf("exit code %d: %s", code, errs.String())
+	code, out, errs := ctxkit(append(args, "--format", "json", "--quiet")...)
+	if code != 0 {
+		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	if err := json.Unmarshal(out.Bytes(), to); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(out), to))
 }
 
 // costOf runs ctxkit cost and gives its only session.

@@ -1,13 +1,14 @@
 package cmd
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestDatabases: a session of a database is named by the file, the file and an id, or an id, and listed by default.
@@ -15,33 +16,17 @@ func TestDatabases(t *testing.T) {
 	home := t.TempDir()
 	dir := filepath.Join(home, "opencode")
 	db := filepath.Join(dir, "opencode.db")
-	text, err := os.ReadFile(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "opencode.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	export, err := os.ReadFile(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "export.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "opencode.db")))(t)
+	export := must.Get(os.ReadFile(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "export.json")))(t)
 	old := filepath.Join(dir, "storage", "session", "p", "ses_2a0001ffe001AbCdEfGhIjKlMn.json")
 	for name, text := range map[string][]byte{db: text, old: export, filepath.Join(dir, "other.db"): []byte("SQLite format 3\x00"),
 		filepath.Join(home, "gone.db-wal"): {}, filepath.Join(home, "tasks", "1", "ui_messages.json"): []byte("[]")} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		must.Do(t, os.WriteFile(name, text, 0o600))
 	}
-	must := func(err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	other, err := sqlite3.Open(filepath.Join(home, "unknown.db"))
-	must(err)
-	must(other.Exec("CREATE TABLE a (b)"))
-	must(other.Close())
+	other := must.Get(sqlite3.Open(filepath.Join(home, "unknown.db")))(t)
+	must.Do(t, other.Exec("CREATE TABLE a (b)"))
+	must.Do(t, other.Close())
 	before := folderContents(t, dir)
 	t.Setenv("XDG_DATA_HOME", home)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(home, "none"))
@@ -78,9 +63,8 @@ func TestDatabases(t *testing.T) {
 		{"replay -p opencode " + filepath.Join(home, "out.jsonl"), 0, "session " + id},
 		{"convert " + db + "#" + id + " -o " + db, 2, "is a session as well"},
 	} {
-		var out, said bytes.Buffer
-		code := Main(strings.Fields(tt.args), strings.NewReader(""), &out, &said)
-		if all := out.String() + said.String(); code != tt.code || !strings.Contains(all, tt.want) {
+		code, out, said := ctxkit(strings.Fields(tt.args)...)
+		if all := out + said; code != tt.code || !strings.Contains(all, tt.want) {
 			t.Errorf("%s: exit %d\n%.800s", tt.args, code, all)
 		}
 	}
@@ -92,22 +76,16 @@ func TestDatabases(t *testing.T) {
 // TestDatabaseNamed: a database that OPENCODE_DB names is a default, and a session in one is checked.
 func TestDatabaseNamed(t *testing.T) {
 	dir := t.TempDir()
-	db, err := filepath.Abs(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "opencode.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(filepath.Abs(filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "opencode.db")))(t)
 	t.Setenv("XDG_DATA_HOME", dir)
 	t.Setenv("CLAUDE_CONFIG_DIR", filepath.Join(dir, "none"))
 	t.Setenv("OPENCODE_DB", db)
 	file := filepath.Join(dir, "ctxkit-check.yaml")
 	text := "version: 1\nbaseline: base.json\ncases:\n- name: mill\n  policy: opencode\n  sessions: ['" + db + "#ses_2a0001ffe001AbCdEfGhIjKlMn']\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	for args, want := range map[string]string{"sessions": "Why the mill stops", "check --update --force " + file: "1 replay in 1 case: 1 ok"} {
-		var out, said bytes.Buffer
-		if code := Main(strings.Fields(args), strings.NewReader(""), &out, &said); code != 0 || !strings.Contains(out.String()+said.String(), want) {
-			t.Errorf("%s: exit %d\n%.800s%.800s", args, code, out.String(), said.String())
+		if code, out, said := ctxkit(strings.Fields(args)...); code != 0 || !strings.Contains(out+said, want) {
+			t.Errorf("%s: exit %d\n%.800s%.800s", args, code, out, said)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -29,32 +30,22 @@ import (
 func TestDocs(t *testing.T) {
 	t.Chdir("..")
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
-	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(os.Getwd())(t)
 	examples := 0
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(name))(t)
 			p := &page{name: name, lines: strings.Split(string(text), "\n")}
 			if p.writesFiles() {
 				dir := t.TempDir()
-				if err := os.CopyFS(filepath.Join(dir, "testdata", "sessions"), os.DirFS(filepath.Join("testdata", "sessions"))); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.CopyFS(filepath.Join(dir, "testdata", "sessions"), os.DirFS(filepath.Join("testdata", "sessions"))))
 				t.Chdir(dir)
 				t.Setenv("CI", "")
 			}
 			got := p.run(t)
 			examples += p.examples
 			if golden.Update() && got != string(text) {
-				if err := os.WriteFile(filepath.Join(root, name), []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(root, name), []byte(got), 0o644))
 			}
 		})
 	}
@@ -129,12 +120,8 @@ func writeBlock(t *testing.T, name string, lines []string) {
 	if !filepath.IsLocal(name) {
 		t.Fatalf("%s leads out of the folder", name)
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must.Do(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
 }
 
 // example is the command of a line that shows one.
@@ -222,15 +209,12 @@ func filterLines(lines []string, filter string) ([]string, error) {
 func pages(t *testing.T) []string {
 	t.Helper()
 	list := []string{"README.md", "CONTRIBUTING.md"}
-	err := filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("docs", func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".md" {
 			list = append(list, filepath.ToSlash(path))
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return list
 }
 
@@ -241,10 +225,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 	names := regexp.MustCompile("`((?:cmd|jsonl|policy|replay|report|scripts|docs|testdata)/[A-Za-z0-9_./-]*)`")
 	links := regexp.MustCompile(`\]\(([^)#:]*)(#[^):]+)?\)`)
 	for _, doc := range pages(t) {
-		text, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(doc))(t)
 		for _, m := range names.FindAllStringSubmatch(string(text), -1) {
 			if _, err := os.Stat(m[1]); err != nil {
 				t.Errorf("%s names %s: %v", doc, m[1], err)
@@ -269,10 +250,7 @@ var headingLine = regexp.MustCompile("(?m)^#+ (.*)$")
 // anchors lists the anchors that GitHub makes of a page's headings.
 func anchors(t *testing.T, page string) []string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	var list []string
 	for _, m := range headingLine.FindAllStringSubmatch(string(text), -1) {
 		words := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
@@ -284,10 +262,7 @@ func anchors(t *testing.T, page string) []string {
 // TestDocsIndex fails on a page below docs that docs/README.md does not list.
 func TestDocsIndex(t *testing.T) {
 	t.Chdir("..")
-	index, err := os.ReadFile("docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	index := must.Get(os.ReadFile("docs/README.md"))(t)
 	for _, page := range pages(t) {
 		name, below := strings.CutPrefix(page, "docs/")
 		if below && name != "README.md" && !bytes.Contains(index, []byte("]("+name+")")) {
@@ -309,10 +284,7 @@ func TestDocsGo(t *testing.T) {
 		}
 		examples = append(examples, text...)
 	}
-	library, err := os.ReadFile("docs/library.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	library := must.Get(os.ReadFile("docs/library.md"))(t)
 	for _, pkg := range public {
 		if !bytes.Contains(library, []byte("`"+pkg+"`")) {
 			t.Errorf("docs/library.md leaves out the public package %s", pkg)
@@ -320,10 +292,7 @@ func TestDocsGo(t *testing.T) {
 	}
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```")
 	for _, doc := range pages(t) {
-		text, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(doc))(t)
 		for _, m := range blocks.FindAllSubmatch(text, -1) {
 			if !bytes.Contains(examples, m[1]) {
 				t.Errorf("%s: no example_test.go of a public package contains:\n%s", doc, m[1])
@@ -347,10 +316,7 @@ func TestGlossaryTypes(t *testing.T) {
 			})
 		}
 	}
-	text, err := os.ReadFile("../docs/glossary.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../docs/glossary.md"))(t)
 	names := regexp.MustCompile("`([a-z]+\\.[A-Z][A-Za-z]+)`").FindAllSubmatch(text, -1)
 	if len(names) < 10 {
 		t.Fatalf("only %d types in the glossary", len(names))
@@ -368,10 +334,7 @@ func TestDocsLength(t *testing.T) {
 	t.Chdir("..")
 	words := map[bool]int{} // by whether the page is for contributors
 	for _, name := range append(pages(t), "CHANGELOG.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		most, ok := map[string]int{"README.md": 900, "CHANGELOG.md": 1500}[name]
 		if n := len(bytes.Fields(text)); ok && n > most {
 			t.Errorf("%s has %d words, more than %d", name, n, most)
@@ -397,10 +360,7 @@ func TestDocsNumbers(t *testing.T) {
 	t.Chdir("..")
 	number := regexp.MustCompile(`\d+(,\d{3})*(\.\d+)? (USD|tokens)|\d+\.\d+ %|\d+,\d{3}`)
 	for _, name := range pages(t) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		parts := strings.Split(string(text), "\n```")
 		var examples strings.Builder
 		for i, part := range parts {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestDoublingOfMany holds that of sessions with very much of one kind, larger ones than in TestDoubling, time and
@@ -77,10 +79,7 @@ func TestDoublingOfMany(t *testing.T) {
 10000 subagents  stats -f json
 `), "\n") {
 		args := strings.Fields(line)
-		var err error
-		if d.n, err = strconv.Atoi(args[0]); err != nil {
-			t.Fatal(err)
-		}
+		d.n = must.Get(strconv.Atoi(args[0]))(t)
 		s, ok := forms[args[1]]
 		if !ok {
 			t.Fatalf("there is no form %s", args[1])

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -272,9 +273,7 @@ func cost(t *testing.T, runs int, args []string) (least spent) {
 func cpu(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -356,10 +355,7 @@ func TestDoubling(t *testing.T) {
 			d.check(t, s, folder, args)
 		}
 	}
-	reg, err := policy.NewRegistry(stage.Families()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(policy.NewRegistry(stage.Families()...))(t)
 	more := map[string][][]string{
 		"sweep":     {{"-p", "opencode", "--vary", "opencode_prune.protect=1000,2000"}},
 		"compare":   {{"-p", "none", "-p", "opencode"}, {"--by", "project", "-p", "claude-code"}},

@@ -16,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/ctxkit/ctxkit/cmd/internal/explore"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/report"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -40,19 +41,12 @@ type driver struct {
 // explored is the explorer of inputs in a folder, with its list on the screen. The test goes on in the folder.
 func explored(t testing.TB, dir string, inputs ...string) *driver {
 	t.Helper()
-	folder, err := filepath.Abs(filepath.Join("testdata", "explore"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(filepath.Abs(filepath.Join("testdata", "explore")))(t)
 	t.Chdir(dir)
 	t.Setenv("NO_COLOR", "1")
 	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard)
-	if err := sys.register(); err != nil {
-		t.Fatal(err)
-	}
-	if err := newPriceOptions(sys).check(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sys.register())
+	must.Do(t, newPriceOptions(sys).check())
 	o := &replayOptions{Inputs: inputs, policyOptions: policyOptions{Policy: preset.Recorded}}
 	_, src, err := newExplorer(sys, o, time.Date(2026, 1, 20, 12, 0, 0, 0, time.UTC))
 	if err != nil {
@@ -141,10 +135,7 @@ var tmuxKeys = map[string]string{
 // in runs the same program in a terminal of a size, which from now on gets the same keys and has to show the same.
 func (d *driver) in(tmux func(args ...string) string, program string, w, h int, inputs ...string) {
 	d.t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	dir := must.Get(os.Getwd())(d.t)
 	d.tmux = tmux
 	d.send(tea.WindowSizeMsg{Width: w, Height: h})
 	tmux("new-session", "-d", "-s", "x", "-x", strconv.Itoa(w), "-y", strconv.Itoa(h), "-c", dir, "'"+program+"' explore "+strings.Join(inputs, " ")+"; echo ended: $?; cat")
@@ -232,13 +223,13 @@ func (d *driver) runs(texts ...string) {
 		d.t.Skipf("no shell: %v", err)
 	}
 	args := strings.Split(strings.TrimSpace(string(words)), "\n")
-	var out, said bytes.Buffer
-	if code := Main(append(args[1:], "--quiet"), strings.NewReader(""), &out, &said); code != 0 {
-		d.t.Errorf("%s: exit %d: %s", d.copied, code, said.String())
+	code, out, said := ctxkit(append(args[1:], "--quiet")...)
+	if code != 0 {
+		d.t.Errorf("%s: exit %d: %s", d.copied, code, said)
 	}
 	for _, text := range texts {
-		if !strings.Contains(out.String(), text) {
-			d.t.Errorf("%s: no %q in\n%s", d.copied, text, out.String())
+		if !strings.Contains(out, text) {
+			d.t.Errorf("%s: no %q in\n%s", d.copied, text, out)
 		}
 	}
 }
@@ -269,18 +260,11 @@ func sessionsOf(t testing.TB, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for i, file := range files {
-		data, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("..", filepath.FromSlash(file))))(t)
 		used := time.Date(2026, 1, 19, 20-i, 0, 0, 0, time.UTC)
 		path := filepath.Join(dir, strconv.Itoa(i)+filepath.Base(filepath.Dir(filepath.Dir(file)))+"-"+filepath.Base(file))
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, used, used); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, data, 0o600))
+		must.Do(t, os.Chtimes(path, used, used))
 	}
 	return dir
 }
@@ -396,9 +380,7 @@ func TestExploreKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	see("sessions", "r", "4 of 4 sessions")
-	if err := os.Remove(another); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(another))
 	see("sessions", "r", "3 of 3 sessions")
 	see("everywhere", "y", "sent to the clipboard: ctxkit sessions")
 	if !strings.HasPrefix(d.copied, "ctxkit sessions") {
@@ -541,9 +523,7 @@ func TestExploreKeys(t *testing.T) {
 // exploreHostile shows a session whose texts are to be acted on by a terminal.
 func exploreHostile(t *testing.T, start func(dir string, inputs ...string) *driver) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "hostile.jsonl"), hostileSession(t, 0), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "hostile.jsonl"), hostileSession(t, 0), 0o600))
 	d := start(dir, "hostile.jsonl")
 	d.shot("session")
 	d.press("a session", "enter")
@@ -566,17 +546,12 @@ func exploreHostile(t *testing.T, start func(dir string, inputs ...string) *driv
 // exploreGrowing shows a session without a request, to which lines are added.
 func exploreGrowing(t *testing.T, start func(dir string, inputs ...string) *driver) {
 	dir := t.TempDir()
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
 	lines := strings.SplitAfter(string(data), "\n")
 	path := filepath.Join(dir, "growing.jsonl")
 	write := func(n int) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(strings.Join(lines[:n], "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Join(lines[:n], "")), 0o600))
 	}
 	write(2)
 	d := start(dir, "growing.jsonl")
@@ -595,9 +570,7 @@ func exploreGrowing(t *testing.T, start func(dir string, inputs ...string) *driv
 	d.check("growing")
 
 	d = explored(t, dir, "growing.jsonl")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
 	d.press("everywhere", "esc")
 	d.press("sessions", "enter")
 	d.holds("no such file")
@@ -605,10 +578,7 @@ func exploreGrowing(t *testing.T, start func(dir string, inputs ...string) *driv
 
 // TestExploreSubagents shows the subagents of sessions: one with a file of its own, and one in the file of its session.
 func TestExploreSubagents(t *testing.T) {
-	folder, err := filepath.Abs(filepath.Join("..", "testdata", "sessions"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions")))(t)
 	d := explored(t, filepath.Join(folder, "subagent"), ".")
 	d.press("a session", "g")
 	d.holds("1 of 1 subagents")
@@ -648,15 +618,10 @@ func TestExplorePageLeft(t *testing.T) {
 
 // TestExploreListing holds that sessions are shown while others are looked for.
 func TestExploreListing(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(t)
 	dir := t.TempDir()
 	for i := range 70 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600))
 	}
 	d := explored(t, dir, ".")
 	shown := 0
@@ -685,10 +650,7 @@ func TestExploreWatch(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	tmux, program := terminals(t)
 	dir := sessionsOf(t, "testdata/sessions/cjk.jsonl", "jsonl/internal/codex/testdata/rollout.jsonl")
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
 	see := func(text string) {
 		t.Helper()
 		seen(t, tmux, func(screen string) bool { return strings.Contains(screen, text) }, text)
@@ -696,9 +658,7 @@ func TestExploreWatch(t *testing.T) {
 	tmux("new-session", "-d", "-s", "x", "-x", "60", "-y", "20", "'"+program+"' explore '"+dir+"'; echo ended: $?; cat")
 	see("2 of 2 sessions")
 	path := filepath.Join(dir, "growing.jsonl")
-	if err := os.WriteFile(path, bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil), 0o600))
 	see("3 of 3 sessions")
 	tmux("send-keys", "-t", "x", "/")
 	tmux("send-keys", "-t", "x", "-l", "bin path")
@@ -709,9 +669,7 @@ func TestExploreWatch(t *testing.T) {
 		tmux("resize-window", "-t", "x", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
 		see("21,362")
 	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	see("16 requests")
 	tmux("send-keys", "-t", "x", "q")
 	see("ended: 0")
@@ -720,9 +678,8 @@ func TestExploreWatch(t *testing.T) {
 // TestExploreElsewhere holds that explore says what it needs.
 func TestExploreElsewhere(t *testing.T) {
 	for _, args := range [][]string{{"explore"}, {"explore", "-"}} {
-		var out, said bytes.Buffer
-		if code := Main(args, strings.NewReader(""), &out, &said); code != exitNotDone || !strings.Contains(said.String(), "needs a terminal") || out.Len() > 0 {
-			t.Errorf("%q: exit %d, %s", args, code, said.String())
+		if code, out, said := ctxkit(args...); code != exitNotDone || !strings.Contains(said, "needs a terminal") || out != "" {
+			t.Errorf("%q: exit %d, %s", args, code, said)
 		}
 	}
 }
@@ -799,9 +756,7 @@ func TestExploreOverwrites(t *testing.T) {
 	dir := sessionsOf(t, "testdata/sessions/compaction.jsonl", "testdata/sessions/cjk.jsonl")
 	d := explored(t, dir, ".")
 	d.press("sessions", "home enter")
-	if err := os.WriteFile("notes.txt", []byte("mine\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("notes.txt", []byte("mine\n"), 0o600))
 	write := func(name, says string) {
 		t.Helper()
 		d.press("a session", "o")
@@ -811,10 +766,7 @@ func TestExploreOverwrites(t *testing.T) {
 		d.holds(says)
 	}
 	for name, says := range map[string]string{"notes.txt": "is no page of ctxkit", "1testdata-cjk.jsonl": "as well", "0testdata-compaction.jsonl": "as well"} {
-		before, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(os.ReadFile(name))(t)
 		write(name, says)
 		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(before, after) {
 			t.Errorf("%s: %d bytes instead of %d: %v", name, len(after), len(before), err)
@@ -832,16 +784,11 @@ func TestExploreOverwrites(t *testing.T) {
 
 // TestExploreQuestions presses the keys that docs/explore.md names for questions.
 func TestExploreQuestions(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "explore.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join("..", "docs", "explore.md")))(t)
 	_, questions, _ := strings.Cut(string(page), "## Questions")
 	d := explored(t, sessionsOf(t, "testdata/sessions/compaction.jsonl"), ".")
 	mine := "version: 1\nname: mine\nstages: []\n"
-	if err := os.WriteFile("mine.yaml", []byte(mine), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("mine.yaml", []byte(mine), 0o600))
 	for _, q := range []struct{ written, press, holds string }{
 		{"`b` on the session", "b", "what was paid for"},
 		{"`c`: what filled the request before it", "c", "BEFORE"},
@@ -901,14 +848,9 @@ func TestExploreTwo(t *testing.T) {
 // TestExploreNamed holds that sessions that nobody named are never shown, and one file is opened without reading the others.
 func TestExploreNamed(t *testing.T) {
 	dir := t.TempDir()
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(t)
 	for i := range 70 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600))
 	}
 	names := []string{"00000001-0000-4000-8000-000000000000.jsonl", "./00000002-0000-4000-8000-000000000000.jsonl"}
 	for n, inputs := range [][]string{names[:1], names} {
@@ -963,15 +905,10 @@ func BenchmarkExplore(b *testing.B) {
 		}
 	})
 	b.Run("10,000 sessions", func(b *testing.B) {
-		data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
-		if err != nil {
-			b.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(b)
 		dir := b.TempDir()
 		for i := range 10_000 {
-			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600))
 		}
 		for b.Loop() {
 			d := explored(b, dir, ".")

@@ -20,6 +20,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -32,14 +33,8 @@ func exportedTables(t *testing.T, folder string) map[string][]exportRow {
 	t.Helper()
 	tables := map[string][]exportRow{}
 	for _, table := range report.ExportTables() {
-		data, err := os.ReadFile(filepath.Join(folder, table.Name+".parquet"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(folder, table.Name+".parquet")))(t)
+		f := must.Get(parquet.OpenFile(bytes.NewReader(data), int64(len(data))))(t)
 		rows := []exportRow{}
 		for _, g := range f.RowGroups() {
 			r, buf := g.Rows(), make([]parquet.Row, 64)
@@ -116,9 +111,7 @@ func flatJSON(t *testing.T, data json.RawMessage) map[string]json.Number {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var v any
-	if err := d.Decode(&v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Decode(&v))
 	m := map[string]json.Number{}
 	flat("", v, m)
 	return m
@@ -309,17 +302,13 @@ func exportedGlances(t *testing.T, rows []exportRow, input string) {
 func TestExportHostile(t *testing.T) {
 	dir := t.TempDir()
 	for turn := range leads {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%02d.jsonl", turn)), hostileSession(t, turn), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%02d.jsonl", turn)), hostileSession(t, turn), 0o600))
 	}
 	secret := `{"type":"user","uuid":"u1","sessionId":"x","timestamp":"2026-01-15T09:00:00Z","cwd":"/w","message":{"role":"user","content":"quixotic plan"}}
 {"type":"custom-title","customTitle":"quixotic title","sessionId":"x"}
 {"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"x","timestamp":"2026-01-15T09:00:01Z","message":{"id":"m","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"quixotic answer"}],"usage":{"input_tokens":5,"output_tokens":5}}}
 `
-	if err := os.WriteFile(filepath.Join(dir, "t.jsonl"), []byte(secret), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "t.jsonl"), []byte(secret), 0o600))
 	count := func(more ...string) (rows, secrets int) {
 		folder := filepath.Join(t.TempDir(), "out")
 		code, said := ctxkit(append([]string{"export", dir, "-o", folder, "-p", "recorded", "-p", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline"}, more...)...)

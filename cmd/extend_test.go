@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
@@ -72,9 +73,7 @@ func TestOwnRecorder(t *testing.T) {
 		if err := execute(sys, args); err != nil {
 			t.Fatalf("%v\n%s", err, said.String())
 		}
-		if err := sys.out.close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, sys.out.close())
 		return out.String()
 	}
 	recorder := func() []policy.Family {

@@ -7,13 +7,12 @@ import (
 	"maps"
 	"math"
 	"math/big"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -29,25 +28,13 @@ func figurePolicies() []string {
 // and findings of replay --format json, and the sums over sessions against those of their values.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
-	checkFigures(t, figurePolicies(), files)
+	files := must.Glob(t, 1, "../testdata/sessions/*.jsonl")
+	checkFigures(t, figurePolicies(), append(files, "../testdata/sessions/subagent"))
 }
 
 func TestCorpusFigures(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_CORPUS")
-	if corpus == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
-	var files []string
-	for i, file := range sessionFiles(t, corpus) {
-		if i%10 == 3 || long() {
-			files = append(files, file)
-		}
-	}
-	checkFigures(t, figurePolicies()[:5], files)
+	corpus := folderOf(t, "CTXKIT_CORPUS")
+	checkFigures(t, figurePolicies()[:5], every(10, sessionFiles(t, corpus)))
 }
 
 func checkFigures(t *testing.T, policies, files []string) {
@@ -69,6 +56,7 @@ func checkFigures(t *testing.T, policies, files []string) {
 			Each []struct {
 				Session, Agent, File string
 				Project              string
+				Subagents            int
 				Flags                []compare.Flag
 				Figures              map[string]map[string]json.Number
 			}
@@ -86,30 +74,38 @@ func checkFigures(t *testing.T, policies, files []string) {
 			t.Errorf("no independent computation of the figure %s: write one", f.Name)
 		}
 	}
-	replays := replaysOf(t, policies, files, len(group.Each))
-	n := 0
+	conversations, n := len(group.Each), 0
+	for i := range group.Each {
+		conversations += group.Each[i].Subagents
+	}
+	replays := replaysOf(t, policies, files, conversations)
 	for p, name := range policies {
 		values := map[string][]weighed{}
-		infeasible := 0
-		for i := range replays[p] {
-			r := &replays[p][i]
+		infeasible, from := 0, 0
+		for i := range group.Each {
+			r, refused, requests := &replays[p][from], 0, int64(0)
+			conversations := replays[p][from : from+1+group.Each[i].Subagents] // of the session
+			from += len(conversations)
 			if group.Each[i].File != r.File {
 				t.Fatalf("%s is compared in the place of %s", group.Each[i].File, r.File)
 			}
-			if len(r.events("refuse", "block"))+len(r.findings("violation")) > 0 {
-				infeasible++
+			for k := range conversations {
+				one := &conversations[k]
+				refused += len(one.events("refuse", "block")) + len(one.findings("violation"))
+				requests += int64(len(one.main()))
 			}
+			infeasible += min(refused, 1)
 			for _, figure := range slices.Sorted(maps.Keys(figures)) {
 				if !slices.Contains(compare.Names(), figure) {
 					continue
 				}
-				want := figures[figure].of(r)
+				want := figures[figure].together(conversations)
 				got, known := group.Each[i].Figures[name][figure]
 				if known != (want != nil) || known && number(t, got).Cmp(want) != 0 {
 					t.Errorf("%s, %s: %s is %v, and %v by its parts", r.File, name, figure, got, ratText(want))
 				}
 				if n++; want != nil || !strings.HasPrefix(figure, "cost_") { // sums of cost leave out a session without a price
-					values[figure] = append(values[figure], weighed{want, big.NewRat(int64(len(r.main())), 1)})
+					values[figure] = append(values[figure], weighed{want, big.NewRat(requests, 1)})
 				}
 			}
 		}
@@ -129,12 +125,19 @@ func checkFigures(t *testing.T, policies, files []string) {
 				}
 				extra := one(name, "compactions") - one(policies[0], "compactions")
 				c := costed{s.Project, one(policies[0], "cost_usd"), one(name, "cost_usd"), extra, [2]float64{}, [2]float64{}}
+				if s.Figures[policies[0]]["cost_usd"] == "" || s.Figures[name]["cost_usd"] == "" {
+					c.first, c.own, c.extra = 0, 0, 0 // nothing is corrected there
+				}
 				if s.Figures[policies[0]][row.Against.Judged] != "" && s.Figures[name][row.Against.Judged] != "" {
 					c.judged = [2]float64{one(policies[0], row.Against.Judged), one(name, row.Against.Judged)}
 				}
+				more := name // what compactions cause is by the policy that makes them
+				if c.extra < 0 {
+					more = policies[0]
+				}
 				for i := range 2 {
-					if extra != 0 {
-						c.caused[i] = extra * c.own * (group.Unseen.Requests[i]/one(name, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/one(name, "payload_input"))
+					if c.extra != 0 {
+						c.caused[i] = c.extra * one(more, "cost_usd") * (group.Unseen.Requests[i]/one(more, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/one(more, "payload_input"))
 					}
 				}
 				list = append(list, c)
@@ -249,7 +252,7 @@ func (v *verdict) check(t *testing.T, name string, list []costed) {
 	close("extra compactions", k.Extra, all.extra, 0)
 	close("low", k.Low, corrected[0], 1e-4)
 	close("high", k.High, corrected[1], 1e-4)
-	if want := -plain / all.extra; want > 0 {
+	if want := -plain / all.extra; all.extra != 0 && want > 0 {
 		close("break-even", k.BreakEven, want, 1e-3)
 	}
 	want := "cannot_tell"
@@ -272,7 +275,7 @@ func replaysOf(t *testing.T, policies, files []string, sessions int) (list [][]r
 	t.Helper()
 	for _, name := range policies {
 		var replays struct{ Sessions []rawTimeline }
-		ctxkitJSON(t, &replays, append([]string{"replay", "-p", name, "--regret", "--cache", "equal"}, files...)...)
+		ctxkitJSON(t, &replays, append([]string{"replay", "-p", name, "--regret", "--cache", "equal", "--agent", "all"}, files...)...)
 		replays.Sessions = slices.DeleteFunc(replays.Sessions, func(r rawTimeline) bool { return len(r.Requests) == 0 })
 		if len(replays.Sessions) != sessions {
 			t.Fatalf("%s: %d sessions are replayed, %d compared", name, len(replays.Sessions), sessions)
@@ -540,6 +543,24 @@ type weighed struct{ x, requests *big.Rat }
 type figureSum struct {
 	of   func(r *rawTimeline) *big.Rat
 	over func(list []weighed) *big.Rat
+}
+
+// together is the figure of a session's conversations.
+func (f figureSum) together(list []rawTimeline) *big.Rat {
+	var all []weighed
+	places := 0
+	for i := range list {
+		x := f.of(&list[i])
+		for x != nil && roundRat(x, places).Cmp(x) != 0 {
+			places++
+		}
+		all = append(all, weighed{x, big.NewRat(int64(len(list[i].main())), 1)})
+	}
+	x := f.over(all)
+	if x == nil || len(list) == 1 {
+		return all[0].x
+	}
+	return roundRat(x, places)
 }
 
 func sumOver(list []weighed) *big.Rat {

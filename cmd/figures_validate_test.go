@@ -3,28 +3,17 @@ package cmd
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestValidateFigures holds the rows of validate against the requests of the sessions' replays.
 func TestValidateFigures(t *testing.T) {
-	corpus := os.Getenv("CTXKIT_MORE")
-	if corpus == "" {
-		t.Skip("CTXKIT_MORE is not set")
-	}
-	all, err := filepath.Glob(filepath.Join(corpus, "*.jsonl.gz"))
-	if err != nil || len(all) == 0 {
-		t.Fatal(all, err)
-	}
-	var files []string
-	for i, file := range all {
-		if i%4 == 1 || long() {
-			files = append(files, file)
-		}
-	}
+	corpus := folderOf(t, "CTXKIT_MORE")
+	all := must.Glob(t, 1, corpus, "*.jsonl.gz")
+	files := every(4, all)
 	const window, policy = 200_000, "claude-code@2.1.145"
 	type timeline struct {
 		rawTimeline

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // opens tells which files of a folder are opened.
@@ -66,10 +68,7 @@ func (w *opens) take() (list []string) {
 // TestNothingReadIsReplaced watches which files every command with -o opens, and holds that it replaces none of them.
 func TestNothingReadIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	samples, err := os.OpenRoot(filepath.Join("..", "testdata", "sessions"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := must.Get(os.OpenRoot(filepath.Join("..", "testdata", "sessions")))(t)
 	defer samples.Close()
 	for _, name := range []string{"subagent", "offload"} {
 		sub, err := fs.Sub(samples.FS(), name)
@@ -81,9 +80,7 @@ func TestNothingReadIsReplaced(t *testing.T) {
 		}
 	}
 	write := func(name, text string) {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	t.Chdir(dir)
 	t.Setenv("CTXKIT_CACHE", "off")
@@ -96,11 +93,11 @@ func TestNothingReadIsReplaced(t *testing.T) {
 		t.Fatal(prices.String())
 	}
 	write("prices.json", prices.String())
-	if code, said := ctxkit("check", "--update", "--force"); code != exitDone {
+	if code, _, said := ctxkit("check", "--update", "--force"); code != exitDone {
 		t.Fatal(said)
 	}
 
-	if code, said := ctxkit("compare", "p", "-p", "none", "-f", "rows", "-o", "all.rows"); code != exitDone {
+	if code, _, said := ctxkit("compare", "p", "-p", "none", "-f", "rows", "-o", "all.rows"); code != exitDone {
 		t.Fatal(said)
 	}
 	session := "p/" + "subagent/b32e519c-43e7-4331-9b9b-59720f862fab.jsonl"
@@ -141,7 +138,7 @@ func TestNothingReadIsReplaced(t *testing.T) {
 				args = append(args, "--agent", "all")
 			}
 			w := watch(t, dir)
-			code, said := ctxkit(append(args, "-o", "out.jsonl")...)
+			code, _, said := ctxkit(append(args, "-o", "out.jsonl")...)
 			if code == exitNotDone {
 				t.Errorf("%q: %s", args, said)
 				continue
@@ -159,7 +156,7 @@ func TestNothingReadIsReplaced(t *testing.T) {
 				if !long() && opened%4 != 0 && name != "replay" && strings.HasPrefix(rel, "p/") && rel != session {
 					continue
 				}
-				code, said := ctxkit(append(args, "-o", rel)...)
+				code, _, said := ctxkit(append(args, "-o", rel)...)
 				after, err := os.ReadFile(path)
 				if code != exitNotDone || !strings.Contains(said, ": name another") && !strings.Contains(said, "give the output another name") {
 					t.Errorf("%q reads %s, and with -o %s exits %d: %s", args, rel, rel, code, said)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -24,9 +25,7 @@ func onTerminal(t *testing.T, columns int, args ...string) (out, said string) {
 	if err := execute(sys, append([]string{}, args...)); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	if err := sys.out.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sys.out.close())
 	return stdout.String(), stderr.String()
 }
 
@@ -61,10 +60,7 @@ func runs(t *testing.T, commands [][]string) {
 
 func policyNamesKnown(t *testing.T) []string {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	return preset.New(reg).Known()
 }
 
@@ -81,10 +77,7 @@ func TestFirstScreen(t *testing.T) {
 	}
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
 	t.Setenv("NO_COLOR", "1")
-	sessions, err := filepath.Abs(filepath.Join("..", "testdata", "sessions"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sessions := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions")))(t)
 	t.Chdir(t.TempDir())
 	names := brokenNames(policyNamesKnown(t))
 	shown := func(name string, widths ...int) (screen string) {
@@ -104,28 +97,19 @@ func TestFirstScreen(t *testing.T) {
 	runs(t, offered(t, shown("none", 80))[:1])
 
 	project := filepath.Join(home, "projects", "-home-dev-harbor")
-	if err := os.MkdirAll(project, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(project, 0o755))
 	for i, name := range []string{
 		"compaction", "cjk", "microcompact", "thinking", "rewind", "snip", "lost", "collapse", "fused", "preserved",
 	} {
-		data, err := os.ReadFile(filepath.Join(sessions, name+".jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(sessions, name+".jsonl")))(t)
 		id := strings.Repeat(strconv.Itoa(i), 8) + "-0000-4000-8000-000000000000"
-		if err := os.WriteFile(filepath.Join(project, id+".jsonl"), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(project, id+".jsonl"), data, 0o600))
 	}
 	runs(t, offered(t, shown("some", 60, 80, 160)))
 
 	// The newest has no request: last is not offered.
 	empty := `{"type":"user","uuid":"00000000-0000-4000-8000-00000000000a","parentUuid":null,"sessionId":"a","timestamp":"2026-01-20T11:59:00.000Z","cwd":"/home/dev/depot","version":"2.1.29","message":{"role":"user","content":"one"}}`
-	if err := os.WriteFile(filepath.Join(project, "aaaaaaaa-0000-4000-8000-000000000000.jsonl"), []byte(empty), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(project, "aaaaaaaa-0000-4000-8000-000000000000.jsonl"), []byte(empty), 0o600))
 	commands := offered(t, shown("empty", 80))
 	for _, words := range commands {
 		if words[len(words)-1] == "last" {
@@ -164,10 +148,7 @@ func TestDemo(t *testing.T) {
 	}
 	// What it replays is what it writes.
 	var replayed, again bytes.Buffer
-	data, err := os.ReadFile("demo.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("demo.jsonl"))(t)
 	Main([]string{"replay", "-", "--policy", examplePolicy}, bytes.NewReader(data), &replayed, io.Discard)
 	Main([]string{"demo"}, strings.NewReader(""), &again, io.Discard)
 	if !bytes.HasPrefix(again.Bytes(), replayed.Bytes()) {

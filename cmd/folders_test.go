@@ -6,26 +6,21 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestUnreadableSessionsAreSaid holds that every command over a folder says which sessions of it cannot be read, also
 // when it is quiet, and that it ends with the code of an input that failed.
 func TestUnreadableSessionsAreSaid(t *testing.T) {
 	t.Setenv("CTXKIT_CACHE", "off")
-	sample, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl")))(t)
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"p/folder.jsonl", "elsewhere"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(dir, 0o755))
 	}
 	for _, name := range []string{"p/good.jsonl", "elsewhere/out.jsonl"} {
-		if err := os.WriteFile(name, sample, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, sample, 0o644))
 	}
 	for link, to := range map[string]string{"p/lost.jsonl": "nowhere.jsonl", "p/out.jsonl": "../elsewhere/out.jsonl", "p/circle.jsonl": "circle.jsonl"} {
 		if err := os.Symlink(to, link); err != nil {

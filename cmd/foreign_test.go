@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // inputCommands are the command lines of all commands that read sessions, without the input.
@@ -57,9 +59,7 @@ func TestRefusedEverywhere(t *testing.T) {
 		"unrelated.json": `{"name":"mill","version":"1.0.0"}`,
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		for _, words := range inputCommands(t) {
 			var out, said bytes.Buffer
 			args := slices.Concat(words, []string{file})
@@ -75,10 +75,7 @@ func TestRefusedEverywhere(t *testing.T) {
 func TestNothingToReport(t *testing.T) {
 	dir := t.TempDir()
 	head := func(n int, path ...string) string {
-		text, err := os.ReadFile(filepath.Join(append([]string{"..", "jsonl", "internal"}, path...)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(append([]string{"..", "jsonl", "internal"}, path...)...)))(t)
 		return strings.Join(strings.SplitAfter(string(text), "\n")[:n], "")
 	}
 	for name, text := range map[string]string{
@@ -86,9 +83,7 @@ func TestNothingToReport(t *testing.T) {
 		"export.json": `{"info":{"id":"ses_1","directory":"/srv","title":"t","version":"1.4.3","time":{"created":1}},"messages":[]}`,
 	} {
 		file := filepath.Join(dir, name)
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		for _, words := range inputCommands(t) {
 			switch words[0] {
 			case "lint", "convert", "anonymize": // what there is
@@ -115,9 +110,7 @@ func TestNothingToReport(t *testing.T) {
 func TestListedSessions(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"text.jsonl": "Dear all,\n", "empty.jsonl": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	var out, said bytes.Buffer
 	code := Main([]string{"sessions", dir}, strings.NewReader(""), &out, &said)
@@ -131,16 +124,13 @@ func TestListedSessions(t *testing.T) {
 func foreignFiles(t *testing.T) (files []string) {
 	t.Helper()
 	add := func(dir string) {
-		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			name := strings.TrimSuffix(e.Name(), ".gz")
 			if err == nil && !e.IsDir() && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")) {
 				files = append(files, path)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	for _, reader := range []string{"codex", "copilot", "gemini", "opencode", "pi"} { // folders, not products
 		add(filepath.Join("..", "jsonl", "internal", reader, "testdata"))
@@ -199,14 +189,12 @@ func TestComparedWithOwn(t *testing.T) {
 // timelineOf is what replay prints of a session, without the places in its file.
 func timelineOf(t *testing.T, file, policy string) any {
 	t.Helper()
-	var out, said bytes.Buffer
-	if code := Main([]string{"replay", file, "-q", "-p", policy, "-f", "json"}, strings.NewReader(""), &out, &said); code != exitDone {
-		t.Fatalf("%s under %s: exit code %d: %s", file, policy, code, said.String())
+	code, out, said := ctxkit("replay", file, "-q", "-p", policy, "-f", "json")
+	if code != exitDone {
+		t.Fatalf("%s under %s: exit code %d: %s", file, policy, code, said)
 	}
 	var v any
-	if err := json.Unmarshal(out.Bytes(), &v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(out), &v))
 	return withoutPlaces(v)
 }
 
@@ -240,14 +228,9 @@ func TestOwnPolicy(t *testing.T) {
 		{"gemini-cli", "internal/gemini/testdata/chat.json", "gemini-cli"}, {"gemini-cli", "internal/gemini/testdata/chat.jsonl", "gemini-cli"},
 		{"pi", "internal/pi/testdata/v3.jsonl", "pi"}, {"opencode", "internal/opencode/testdata/export.json", "opencode"}, {"copilot", "internal/copilot/testdata/events.jsonl", "copilot"},
 	} {
-		data, err := os.ReadFile(filepath.Join("..", "jsonl", filepath.FromSlash(x.file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("..", "jsonl", filepath.FromSlash(x.file))))(t)
 		file := filepath.Join(t.TempDir(), filepath.Base(x.file)) // beside no other of its id
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, data, 0o600))
 		var listed struct{ Sessions []struct{ Client string } }
 		ctxkitJSON(t, &listed, "resume", file, "-q")
 		if len(listed.Sessions) != 1 || listed.Sessions[0].Client != x.client {
@@ -274,9 +257,8 @@ func TestOwnPolicy(t *testing.T) {
 		}
 	}
 	file := filepath.Join("..", "jsonl", "internal", "copilot", "testdata", "events.jsonl")
-	var out, said bytes.Buffer
-	if code := Main([]string{"backtest", file, "-p", "claude-code"}, strings.NewReader(""), &out, &said); code != 0 {
-		t.Errorf("exit %d under a policy that is named: %s", code, &said)
+	if code, _, said := ctxkit("backtest", file, "-p", "claude-code"); code != 0 {
+		t.Errorf("exit %d under a policy that is named: %s", code, said)
 	}
 }
 
@@ -302,19 +284,14 @@ func TestUnknownVersion(t *testing.T) {
 // TestNewerThanKnown: every command says once that the client is newer than those that were read, and where nothing states
 // the model's window.
 func TestNewerThanKnown(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl")))(t)
 	text = regexp.MustCompile(`"version":"[^"]*"`).ReplaceAll(text, []byte(`"version":"99.1.0"`))
 	text = regexp.MustCompile(`"model":"claude[^"]*"`).ReplaceAll(text, []byte(`"model":"claude-opus-99"`))
 	dir := t.TempDir()
 	file := filepath.Join(dir, "new.jsonl")
 	config := filepath.Join(dir, "ctxkit.yaml")
 	for name, content := range map[string][]byte{file: text, config: []byte("version: 1\nsessions: [new.jsonl]\ncases: [{policy: claude-code}]\n")} {
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, content, 0o600))
 	}
 	silent := map[string]bool{"anonymize": true, "convert": true, "lint": true} // no rule of a client acts in them
 	list := [][]string{{"check", config}, {"sessions", dir}, {"backtest", file, "-p", "claude-code"}, {"compare", file, "-p", "recorded", "-p", "claude-code"}}
@@ -327,12 +304,12 @@ func TestNewerThanKnown(t *testing.T) {
 		}
 	}
 	for _, words := range list {
-		var out, said bytes.Buffer
-		if code := Main(words, strings.NewReader(""), &out, &said); code == exitNotDone {
-			t.Errorf("%q: exit code %d: %s", words, code, &said)
+		code, out, said := ctxkit(words...)
+		if code == exitNotDone {
+			t.Errorf("%q: exit code %d: %s", words, code, said)
 			continue
 		}
-		all := strings.Join(strings.Fields(out.String()+said.String()), " ")
+		all := strings.Join(strings.Fields(out+said), " ")
 		if n := strings.Count(all, "claude-code 99.1.0 is newer than any that was read"); n != 1 {
 			t.Errorf("%q says %d times that the client is newer:\n%s", words, n, all)
 		}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestHelpFits holds that no line of any help is wider than a narrow terminal.
@@ -16,9 +18,7 @@ func TestHelpFits(t *testing.T) {
 		var out bytes.Buffer
 		c.SetOut(&out)
 		c.InitDefaultHelpFlag()
-		if err := c.Help(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Help())
 		own := c.Name() != "completion" && (!c.HasParent() || c.Parent().Name() != "completion") // cobra's texts
 		for line := range strings.Lines(out.String()) {
 			if w := twwidth.Width(strings.TrimRight(line, "\n")); own && w > helpWidth {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // hostile is text that a terminal or a reader would be misled by: escape sequences in 7 and 8 bits, hyperlinks, the
@@ -93,10 +95,7 @@ func hostileSession(t *testing.T, turn int) []byte {
 	}
 	var b bytes.Buffer
 	for _, l := range lines {
-		js, err := json.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		js := must.Get(json.Marshal(l))(t)
 		b.Write(bytes.ReplaceAll(js, []byte(`\u003cRAW\u003e`), []byte(rawBytes)))
 		b.WriteByte('\n')
 	}
@@ -114,9 +113,7 @@ func TestHostile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, text []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Skipf("no such file name here: %v", err)
 		}
@@ -237,9 +234,7 @@ func hostileChecks(t *testing.T, turn int, run func(prints bool, args ...string)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "c\x1b[31m.yaml")
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	write(filepath.Join(dir, "a\x1b[31m\u202eb\u009b @octocat #1 ##[error]x.jsonl"), string(hostileSession(t, turn)))
 	put := func(name string, buffer int) {
@@ -273,14 +268,12 @@ cases:
 func TestHostileAnonymized(t *testing.T) {
 	text := hostileSession(t, 0)
 	file := filepath.Join(t.TempDir(), "s1.jsonl")
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
+	must.Do(t, os.WriteFile(file, text, 0o644))
+	code, out, said := ctxkit("anonymize", file)
+	if code != exitDone {
+		t.Fatalf("exit code %d: %s", code, said)
 	}
-	var out, said bytes.Buffer
-	if code := Main([]string{"anonymize", file}, strings.NewReader(""), &out, &said); code != exitDone {
-		t.Fatalf("exit code %d: %s", code, said.Bytes())
-	}
-	for text := out.Bytes(); len(text) > 0; {
+	for text := []byte(out); len(text) > 0; {
 		r, n := utf8.DecodeRune(text)
 		switch {
 		case r == utf8.RuneError && n == 1 && text[0] > 0x9f, r == 1: // bytes that are no UTF-8 stay such, and no control characters of 8 bits
@@ -294,10 +287,10 @@ func TestHostileAnonymized(t *testing.T) {
 		}
 		text = text[n:]
 	}
-	if bad := inert(said.Bytes()); bad != "" {
+	if bad := inert([]byte(said)); bad != "" {
 		t.Errorf("it says %s", bad)
 	}
-	if bytes.Count(out.Bytes(), []byte("\n")) != bytes.Count(text, []byte("\n")) {
+	if strings.Count(out, "\n") != bytes.Count(text, []byte("\n")) {
 		t.Error("lines are lost")
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestInterrupt holds that an interrupted run leaves no half file behind.
@@ -37,14 +39,9 @@ func interrupt(t *testing.T, signal os.Signal, code int) {
 	dir := t.TempDir()
 	c := exec.Command(path, "replay", "-", "-p", "none", "-o", "out.txt")
 	c.Dir = dir
-	stdin, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(c.StdinPipe())(t)
 	defer stdin.Close()
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	// The output file is there, under another name, while the input is awaited.
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if found, _ := filepath.Glob(filepath.Join(dir, ".out.txt.*.part")); len(found) == 1 {
@@ -54,9 +51,7 @@ func interrupt(t *testing.T, signal os.Signal, code int) {
 			t.Fatal("no output file was begun")
 		}
 	}
-	if err := c.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Process.Signal(signal))
 	var exit *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code {
 		t.Errorf("ended with %v, want exit code %d", err, code)
@@ -72,10 +67,7 @@ func TestInterruptSweep(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	session, err := filepath.Abs(filepath.Join("..", "testdata", "sessions", "big.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions", "big.jsonl")))(t)
 	// On a busy machine the first point may take its time.
 	for _, wait := range []time.Duration{time.Second, 5 * time.Second, 20 * time.Second} {
 		if n := interruptSweep(t, path, session, wait); n > 0 {
@@ -96,13 +88,9 @@ func interruptSweep(t *testing.T, path, session string, wait time.Duration) int 
 	dir := t.TempDir()
 	c := exec.Command(path, "sweep", session, "-p", "opencode", "--vary", fmt.Sprintf("opencode_prune.protect=1..%d:1", sweepPoints), "--jobs", "1", "-f", "json", "-o", "out.json")
 	c.Dir = dir
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start())
 	time.Sleep(wait)
-	if err := c.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Process.Signal(os.Interrupt))
 	var exit *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
 		t.Errorf("ended with %v, want exit code %d", err, exitInterrupted)
@@ -116,9 +104,7 @@ func interruptSweep(t *testing.T, path, session string, wait time.Duration) int 
 		Wanted int               `json:"points_wanted"`
 		Points []json.RawMessage `json:"points"`
 	}
-	if err := json.Unmarshal(data, &swept); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &swept))
 	if swept.Wanted != sweepPoints {
 		t.Errorf("%d points were wanted", swept.Wanted)
 	}

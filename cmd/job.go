@@ -8,6 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -196,6 +197,9 @@ func eachConversation[T any](l *conversationLoop, work func(c agentConversation)
 	return failed, err
 }
 
+// joins reports whether the result of a session includes its subagents.
+func (l *conversationLoop) joins() bool { return l.billed && l.skipEmpty && l.input.Agent == "all" }
+
 // workOn does work on the recorded session of each conversation of an input that --agent names.
 func workOn[T any](l *conversationLoop, path string, work func(c agentConversation) (T, error)) ([]found[T], error) {
 	list := []found[T]{{}}
@@ -207,8 +211,8 @@ func workOn[T any](l *conversationLoop, path string, work func(c agentConversati
 	defer convs.close()
 	for _, c := range convs.list {
 		if len(c.conv.Requests) == 0 && (l.skipEmpty || foreignConversation(c.conv)) {
-			if foreignConversation(c.conv) && convs.stopped() != nil {
-				continue // what stopped it is the reason
+			if foreignConversation(c.conv) && convs.stopped() != nil || !c.main && l.joins() {
+				continue // what stopped it is the reason, or its session counts without it
 			}
 			list = append(list, found[T]{empty: c.source()})
 			continue
@@ -221,7 +225,10 @@ func workOn[T any](l *conversationLoop, path string, work func(c agentConversati
 			if l.assumed != nil {
 				warn(assumed(c.rec, *l.assumed)...)
 			}
-			if l.billed && c.main && l.input.Agent == "main" {
+			switch {
+			case c.main && l.joins():
+				c.rec.Session = bill.OfSession(c.conv, conversationsOf(convs.list[1:]), l.sys.table)
+			case l.billed && c.main && l.input.Agent == "main":
 				c.rec.Session = c.bill(l.sys.table, warn)
 			}
 			v, err = work(c)

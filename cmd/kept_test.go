@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // said is all that a command does for its caller.
@@ -26,18 +28,14 @@ func runKept(t *testing.T, cache string, args ...string) said {
 }
 
 func runSaid(args ...string) said {
-	var out, err bytes.Buffer
-	code := Main(args, strings.NewReader(""), &out, &err)
-	return said{code, out.String(), err.String()}
+	code, out, err := ctxkit(args...)
+	return said{code, out, err}
 }
 
 // keptFiles are the rows in a cache.
 func keptFiles(t *testing.T, cache string) []string {
 	t.Helper()
-	list, err := filepath.Glob(filepath.Join(cache, rowsKind+"-*.memo"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(filepath.Glob(filepath.Join(cache, rowsKind+"-*.memo")))(t)
 	return list
 }
 
@@ -47,15 +45,10 @@ func keptFolder(t *testing.T) string {
 	dir := t.TempDir()
 	shipped := filepath.Join("..", "testdata", "sessions")
 	for _, sub := range []string{"subagent", "offload"} {
-		if err := os.CopyFS(dir, os.DirFS(filepath.Join(shipped, sub))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join(shipped, sub))))
 	}
 	text := func(name string) string {
-		data, err := os.ReadFile(filepath.Join(shipped, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(shipped, name)))(t)
 		return string(data)
 	}
 	compaction := text("compaction.jsonl")
@@ -77,12 +70,8 @@ func keptPolicies(t *testing.T, dir string) []string {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // TestKeptRows: no byte of what a comparison prints depends on what is kept.
@@ -117,15 +106,9 @@ func TestKeptRowsAreUsed(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	args := keptPolicies(t, dir)
 	path := filepath.Join(dir, "a.jsonl")
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
 	writeFile(t, path, string(data))
-	st, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(os.Stat(path))(t)
 	few := append(slices.Clone(args[:4]), "-p", "claude-code")
 	lines := [][]string{args, few, append(slices.Clone(args), "--no-regret"), append([]string{"compare", dir}, slices.Concat(args[6:], args[2:6])...)}
 	want := make([]said, len(lines))
@@ -139,9 +122,7 @@ func TestKeptRowsAreUsed(t *testing.T) {
 		t.Fatal("the session has other models")
 	}
 	writeFile(t, path, string(changed))
-	if err := os.Chtimes(path, st.ModTime(), st.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(path, st.ModTime(), st.ModTime()))
 	if runKept(t, cache, args...) != want[0] {
 		t.Error("the session is read again")
 	}
@@ -191,17 +172,11 @@ func TestKeptRowsOfChanges(t *testing.T) {
 	const offload, subagent = "646fd4d4-80f3-4332-8cf7-54ef688b3f8f", "b32e519c-43e7-4331-9b9b-59720f862fab"
 	one := func(pattern string) string {
 		t.Helper()
-		list, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil || len(list) == 0 {
-			t.Fatalf("%s: %v", pattern, err)
-		}
+		list := must.Glob(t, 1, dir, pattern)
 		return list[0]
 	}
 	read := func(path string) string {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		return string(data)
 	}
 	result, agent := one(offload+"/tool-results/*"), one(subagent+"/subagents/*.jsonl")
@@ -249,9 +224,7 @@ func TestKeptRowsOfChanges(t *testing.T) {
 		}, false},
 		{"a session is no session any more", func() error { writeFile(t, filepath.Join(dir, "z.jsonl"), "{}\n{}\n"); return nil }, false},
 	} {
-		if err := tt.change(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tt.change())
 		want := runKept(t, cacheOff, args...)
 		if (want == before) != tt.same {
 			t.Errorf("%s: the output is the same: %v, want %v", tt.name, want == before, tt.same)
@@ -284,10 +257,7 @@ func TestKeptRowsDamaged(t *testing.T) {
 		}
 		whole := map[string]string{}
 		for i, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(file))(t)
 			whole[file] = string(data)
 			if i == 0 {
 				writeFile(t, file+".1.part", string(data[:len(data)/2]))
@@ -304,9 +274,7 @@ func TestKeptRowsDamaged(t *testing.T) {
 		}
 	}
 	for _, file := range keptFiles(t, cache)[:3] { // as after an interrupt
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(file))
 	}
 	if got := runKept(t, cache, args...); got != want {
 		t.Errorf("half of them: exit code %d, want %d: %s", got.code, want.code, got.err)
@@ -349,10 +317,7 @@ func TestKeptRowsAtOnce(t *testing.T) {
 // starts a program nothing is kept; nor is by merge and check.
 func TestRowsNotKept(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
 	path := filepath.Join(dir, "a.jsonl")
 	writeFile(t, path, string(data))
 	writeFile(t, filepath.Join(dir, "bad.jsonl"), "no session\n")
@@ -375,9 +340,7 @@ func TestRowsNotKept(t *testing.T) {
 	if got := runKept(t, cache, "compare", path, "-p", "none"); got.code != exitDone || len(keptFiles(t, cache)) > 0 {
 		t.Errorf("a link beside it: exit code %d: %s; kept: %v", got.code, got.err, keptFiles(t, cache))
 	}
-	if err := os.Remove(filepath.Join(dir, "a")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, "a")))
 	if got := runKept(t, cache, "compare", path, "-p", "none"); got.code != exitDone || len(keptFiles(t, cache)) != 1 {
 		t.Errorf("without the link: exit code %d: %s; kept: %v", got.code, got.err, keptFiles(t, cache))
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/stats"
@@ -38,10 +39,7 @@ func TestRecordedBodies(t *testing.T) {
 	}
 	var sum struct{ sessions, requests, pairs, changes, parts int }
 	for _, dir := range list {
-		names, err := filepath.Glob(filepath.Join(dir, "*", "requests.ndjson"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must.Get(filepath.Glob(filepath.Join(dir, "*", "requests.ndjson")))(t)
 		for _, name := range names {
 			bodies := trueBodies(t, name)
 			if len(bodies) == 0 {
@@ -50,18 +48,12 @@ func TestRecordedBodies(t *testing.T) {
 			top := filepath.Dir(name)
 			var files []string
 			for _, pattern := range []string{"*.jsonl", "*/subagents/*.jsonl"} {
-				more, err := filepath.Glob(filepath.Join(top, pattern))
-				if err != nil {
-					t.Fatal(err)
-				}
+				more := must.Get(filepath.Glob(filepath.Join(top, pattern)))(t)
 				files = append(files, more...)
 			}
 			for _, path := range files {
 				f, rec := labLoad(t, path)
-				log, err := requestsOf(f.Main)
-				if err != nil {
-					t.Fatal(err)
-				}
+				log := must.Get(requestsOf(f.Main))(t)
 				if log == nil {
 					f.Close()
 					continue
@@ -144,10 +136,7 @@ func TestRecordedBodies(t *testing.T) {
 // trueBodies are the bodies of a log by their answers, without those that are not whole. What the client says of its bill
 // is no part of the prompt, and is not recorded.
 func trueBodies(t *testing.T, path string) map[string]*trueBody {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	list := map[string]*trueBody{}
 	for line := range strings.Lines(string(text)) {
 		b := &trueBody{}
@@ -158,9 +147,7 @@ func trueBodies(t *testing.T, path string) map[string]*trueBody {
 		if _, ok := whole.System.([]any); !ok {
 			continue
 		}
-		if err := json.Unmarshal([]byte(line), b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), b))
 		b.System = slices.DeleteFunc(b.System, func(raw json.RawMessage) bool {
 			return bytes.Contains(raw, []byte(`"text":"x-anthropic-billing-header`))
 		})
@@ -206,9 +193,7 @@ func (b *trueBody) differs(t *testing.T, got *requests.SentBody) string {
 			Role    string
 			Content any
 		}
-		if err := json.Unmarshal(got.Messages[i].Append(nil), &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(got.Messages[i].Append(nil), &m))
 		held = append(held, m.Role, m.Content)
 	}
 	if !reflect.DeepEqual(sent, held) {
@@ -354,9 +339,6 @@ func valueOf(raw []byte) (v any) {
 }
 
 func jsonOf(t *testing.T, v any) []byte {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(v))(t)
 	return raw
 }

@@ -2,11 +2,11 @@ package cmd
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -23,10 +23,7 @@ var labCallGaps = map[string]string{
 // requests had in common with the request before: up to 2.1.85 nothing, then all of that request. CTXKIT_LAB names the
 // folder of sessions and requests.
 func TestLabCompactionCalls(t *testing.T) {
-	dir := os.Getenv("CTXKIT_LAB")
-	if dir == "" {
-		t.Skip("CTXKIT_LAB names no folder")
-	}
+	dir := folderOf(t, "CTXKIT_LAB")
 	folders, _ := filepath.Glob(filepath.Join(dir, "claude-*"))
 	checked := 0
 	for _, folder := range folders {
@@ -34,14 +31,8 @@ func TestLabCompactionCalls(t *testing.T) {
 		files, _ := filepath.Glob(filepath.Join(folder, "*.jsonl.gz"))
 		for _, path := range files {
 			want := labCalls(all, labLines(t, path))
-			f, err := session.Load(path, session.LoadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			tl, err := replay.Run(f.Main, replay.RecordedTrack(), replay.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(session.Load(path, session.LoadOptions{}))(t)
+			tl := must.Get(replay.Run(f.Main, replay.RecordedTrack(), replay.Options{}))(t)
 			f.Close()
 			var got []replay.Request
 			for _, r := range tl.Requests {

@@ -1,17 +1,16 @@
 package cmd
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/wire"
@@ -20,14 +19,8 @@ import (
 // TestLabOthers holds the conversations of other clients than Claude Code against what they sent: each request's, and how
 // often they were compacted.
 func TestLabOthers(t *testing.T) {
-	dir := os.Getenv("CTXKIT_LAB")
-	if dir == "" {
-		t.Skip("CTXKIT_LAB names no folder")
-	}
-	logs, err := filepath.Glob(filepath.Join(dir, "*", "requests.ndjson.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := folderOf(t, "CTXKIT_LAB")
+	logs := must.Get(filepath.Glob(filepath.Join(dir, "*", "requests.ndjson.gz")))(t)
 	seen := 0
 	for _, log := range logs {
 		name := filepath.Base(filepath.Dir(log))
@@ -68,15 +61,9 @@ func othersOf(t *testing.T, dir string) {
 		}
 	}
 	raw := labLines(t, path)
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	defer f.Close()
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	sent, summaries := otherRequests(t, dir, raw)
 	if len(sent) != len(f.Main.Requests) || summaries != len(f.Main.Boundaries) {
 		t.Fatalf("%d requests and %d compactions of %d and %d", len(f.Main.Requests), len(f.Main.Boundaries), len(sent), summaries)
@@ -85,22 +72,11 @@ func othersOf(t *testing.T, dir string) {
 		if u := f.Main.Messages[f.Main.Requests[k].Message].Usage; u.Context() > 0 && (u.Context() != r.Answer.U.Total || u.Output != r.Answer.U.Out) {
 			t.Errorf("request %d: %d and %d tokens of %+v", k+1, u.Context(), u.Output, r.Answer.U)
 		}
-		v, err := rec.ViewAt(replay.RecordedTrack(), replay.Options{}, k+1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := wire.Payload(v, replay.RecordedTrack())
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := body.Append(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(rec.ViewAt(replay.RecordedTrack(), replay.Options{}, k+1))(t)
+		body := must.Get(wire.Payload(v, replay.RecordedTrack()))(t)
+		text := must.Get(body.Append(nil))(t)
 		var ours struct{ Messages []map[string]any }
-		if err := json.Unmarshal(text, &ours); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &ours))
 		want, got := otherBlocks(r.API, r.Messages), otherBlocks("anthropic", ours.Messages)
 		prompts := map[string]bool{}
 		for i := range want {
@@ -313,10 +289,7 @@ func labCut(text string) string {
 // TestLabCompactions holds where the policies of other products compact and prune against where their clients did, in sessions
 // of the lab with the settings and the window that those had.
 func TestLabCompactions(t *testing.T) {
-	dir := os.Getenv("CTXKIT_LAB")
-	if dir == "" {
-		t.Skip("CTXKIT_LAB names no folder")
-	}
+	dir := folderOf(t, "CTXKIT_LAB")
 	for _, tt := range []struct {
 		session, file string
 		args          []string
@@ -340,14 +313,12 @@ func TestLabCompactions(t *testing.T) {
 				t.Fatalf("%v, %v", files, err)
 			}
 			events := func(args ...string) string {
-				var out, said bytes.Buffer
-				if code := Main(append([]string{"replay", files[0], "-f", "json"}, args...), strings.NewReader(""), &out, &said); code != 0 {
-					t.Fatalf("exit %d: %s", code, said.String())
+				code, out, said := ctxkit(append([]string{"replay", files[0], "-f", "json"}, args...)...)
+				if code != 0 {
+					t.Fatalf("exit %d: %s", code, said)
 				}
 				var tl replay.Timeline
-				if err := json.Unmarshal(out.Bytes(), &tl); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal([]byte(out), &tl))
 				var list []string
 				for _, e := range tl.Events {
 					at := tl.Totals.Requests + 1 // behind the last

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -46,14 +47,8 @@ func (row *labRow) sum(r labRow) {
 // TestLab holds what the recorded track sends of real clients' sessions against what they really sent. CTXKIT_LAB names
 // the folder of sessions and requests.
 func TestLab(t *testing.T) {
-	dir := os.Getenv("CTXKIT_LAB")
-	if dir == "" {
-		t.Skip("CTXKIT_LAB names no folder")
-	}
-	names, err := filepath.Glob(filepath.Join(dir, "claude-*", "requests.ndjson.gz"))
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%d sessions, %v", len(names), err)
-	}
+	dir := folderOf(t, "CTXKIT_LAB")
+	names := must.Glob(t, 1, dir, "claude-*", "requests.ndjson.gz")
 	var mu sync.Mutex
 	sums := map[string]*labRow{} // by release
 	t.Cleanup(func() { labTables(t, sums) })
@@ -85,10 +80,7 @@ func labTables(t *testing.T, sums map[string]*labRow) {
 	if sums["all"] == nil || sums["all"].Sessions < 44 {
 		return // some were asked for
 	}
-	text, err := os.ReadFile("../docs/agents.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../docs/agents.md"))(t)
 	for release, s := range sums {
 		row := fmt.Sprintf("\n| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", release, s.Sessions, s.Requests, s.Requests-s.Conversation, s.Requests-s.Whole, s.Compactions, s.Missing, s.Others, s.Requests-s.Marks)
 		if !strings.Contains(string(text), row) {
@@ -115,10 +107,7 @@ func labOf(t *testing.T, dir string) (row labRow) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
 	for _, path := range files {
 		f, rec := labLoad(t, path)
-		s, err := payloads.Score(rec, nil, sent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(payloads.Score(rec, nil, sent))(t)
 		for i := range s.Results {
 			c := &s.Results[i]
 			row.Requests++
@@ -167,23 +156,14 @@ func labWhole(c *payloads.BodyComparison) bool {
 // TestLabOnRecord holds that the requests that a session file of a newer client holds are those that were sent, with
 // everything of their messages, those of subagents too.
 func TestLabOnRecord(t *testing.T) {
-	dir := os.Getenv("CTXKIT_LAB")
-	if dir == "" {
-		t.Skip("CTXKIT_LAB names no folder")
-	}
+	dir := folderOf(t, "CTXKIT_LAB")
 	dir = filepath.Clean(dir)
 	held := 0
 	for _, pattern := range []string{"*.jsonl.gz", "*/subagents/*.jsonl.gz"} {
-		files, err := filepath.Glob(filepath.Join(dir, "claude-2.1.3*", pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(filepath.Join(dir, "claude-2.1.3*", pattern)))(t)
 		for _, path := range files {
 			f, rec := labLoad(t, path)
-			log, err := requestsOf(f.Main)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := must.Get(requestsOf(f.Main))(t)
 			if log == nil {
 				f.Close()
 				continue
@@ -192,10 +172,7 @@ func TestLabOnRecord(t *testing.T) {
 			for filepath.Dir(top) != dir {
 				top = filepath.Dir(top)
 			}
-			s, err := payloads.Score(rec, log, labSent(t, top))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(payloads.Score(rec, log, labSent(t, top)))(t)
 			if s.Record.Whole != s.Record.Requests || s.Record.Found != s.Record.Messages {
 				t.Errorf("%s: %+v", path, s.Record)
 			}
@@ -219,43 +196,25 @@ func TestLabOnRecord(t *testing.T) {
 
 // TestLabFramed holds that a request on record that no policy changes is what was sent, block by block.
 func TestLabFramed(t *testing.T) {
-	dir := os.Getenv("CTXKIT_LAB")
-	if dir == "" {
-		t.Skip("CTXKIT_LAB names no folder")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "claude-2.1.3*", "*.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := folderOf(t, "CTXKIT_LAB")
+	files := must.Get(filepath.Glob(filepath.Join(dir, "claude-2.1.3*", "*.jsonl.gz")))(t)
 	n := 0
 	for _, path := range files {
 		f, rec := labLoad(t, path)
-		log, err := requestsOf(f.Main)
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(requestsOf(f.Main))(t)
 		if log == nil {
 			f.Close()
 			continue
 		}
 		track := replay.RecordedTrack()
-		err = rec.EachView(track, replay.Options{}, func(k int, v *view.View) bool {
+		must.Do(t, rec.EachView(track, replay.Options{}, func(k int, v *view.View) bool {
 			q := requestAt(log, f.Main, k)
 			if q == nil {
 				return true
 			}
-			sent, err := log.Body(q)
-			if err != nil {
-				t.Fatal(err)
-			}
-			rebuilt, err := wire.Payload(v, track)
-			if err != nil {
-				t.Fatal(err)
-			}
-			same, err := wire.Payload(v, track)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sent := must.Get(log.Body(q))(t)
+			rebuilt := must.Get(wire.Payload(v, track))(t)
+			same := must.Get(wire.Payload(v, track))(t)
 			want := string(sent.Append(nil))
 			payloads.Framed(sent, rebuilt, same)
 			if got := string(sent.Append(nil)); got != want {
@@ -263,10 +222,7 @@ func TestLabFramed(t *testing.T) {
 			}
 			n++
 			return !t.Failed()
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		f.Close()
 	}
 	if n < 200 {
@@ -275,14 +231,8 @@ func TestLabFramed(t *testing.T) {
 }
 
 func labLoad(t *testing.T, path string) (*session.File, *replay.Record) {
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	return f, rec
 }
 
@@ -304,19 +254,10 @@ func jsonText(v any) string {
 
 // labLines is the text of a packed file, without the lines that hold requests.
 func labLines(t *testing.T, path string) string {
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	defer file.Close()
-	unpacked, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(unpacked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	unpacked := must.Get(gzip.NewReader(file))(t)
+	raw := must.Get(io.ReadAll(unpacked))(t)
 	var out strings.Builder
 	for line := range strings.Lines(string(raw)) {
 		if !strings.HasPrefix(line, `{"type":"api-request`) {

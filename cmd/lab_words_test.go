@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -13,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -31,14 +31,8 @@ var labDate = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 // is, and their words have the length and the digest that the table says; about so long where it has no digest. CTXKIT_LAB
 // names the folder of sessions and requests.
 func TestLabWords(t *testing.T) {
-	dir := os.Getenv("CTXKIT_LAB")
-	if dir == "" {
-		t.Skip("CTXKIT_LAB names no folder")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "claude-*", "*.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := folderOf(t, "CTXKIT_LAB")
+	files := must.Get(filepath.Glob(filepath.Join(dir, "claude-*", "*.jsonl.gz")))(t)
 	held := map[string]int{} // by kind and digest
 	for _, path := range files {
 		f, rec := labLoad(t, path)
@@ -59,18 +53,10 @@ func TestLabWords(t *testing.T) {
 			if !ok {
 				return true
 			}
-			body, err := wire.Payload(v, replay.RecordedTrack())
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := body.Append(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must.Get(wire.Payload(v, replay.RecordedTrack()))(t)
+			text := must.Get(body.Append(nil))(t)
 			var ours struct{ Messages []payloads.Message }
-			if err := json.Unmarshal(text, &ours); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(text, &ours))
 			labWords(t, fmt.Sprintf("%s: request %d", path, n), f.Main.Version, payloads.Blocks(want.Messages), payloads.Blocks(ours.Messages), held)
 			return !t.Failed()
 		})

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -127,9 +128,7 @@ func TestLineWriterWholeLines(t *testing.T) {
 	if b.Len() == 0 {
 		t.Error("nothing was handed on before the end")
 	}
-	if err := w.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.close())
 	if strings.Contains(b.String(), "half") || strings.Count(b.String(), "\n") != 3000 {
 		t.Errorf("%d lines, the end is %q", strings.Count(b.String(), "\n"), b.String()[b.Len()-20:])
 	}
@@ -196,19 +195,13 @@ func TestTokensAndSizes(t *testing.T) {
 }
 
 func TestApplyEnvironment(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	env := map[string]string{
 		"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "80", "CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE": "190000",
 		"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "16000", "DISABLE_COMPACT": "1", "DISABLE_MICROCOMPACT": "yes",
 	}
 	for _, name := range preset.Names(reg) {
-		read, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must.Get(preset.Load(name, reg))(t)
 		p := &loadedPolicy{Policy: read, from: map[string]string{}}
 		before := string(policy.Marshal(read))
 		p.environment(&system{families: reg.Families(), env: func(string) string { return "" }})
@@ -270,9 +263,7 @@ func TestLongLineWritten(t *testing.T) {
 		for range 3 {
 			w, start := make(), time.Now()
 			for range 40_000 {
-				if _, err := w.Write(part); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(w.Write(part))(t)
 			}
 			least = min(least, time.Since(start))
 		}
@@ -310,9 +301,7 @@ func TestPipesDoNotHang(t *testing.T) {
 	if err := makeFIFO(pipe); err != nil {
 		t.Skip(err)
 	}
-	if err := os.WriteFile(mine, []byte("extends: ./pipe\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(mine, []byte("extends: ./pipe\n"), 0o600))
 	session := filepath.Join("..", "testdata", "sessions", "cjk.jsonl")
 	for _, args := range [][]string{
 		{"policy", "lint", mine}, {"replay", session, "-p", pipe}, {"replay", session, "-p", "none", "--prices", pipe}, {"check", pipe},
@@ -331,10 +320,7 @@ func TestPipesDoNotHang(t *testing.T) {
 // TestNotices holds that the licenses in the program are of the modules and versions in go.mod. scripts/release/notices
 // --check compares their texts, and finds one that is missing.
 func TestNotices(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "go.mod")))(t)
 	versions := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require ")); len(f) > 1 {

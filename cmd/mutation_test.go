@@ -21,6 +21,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
@@ -43,10 +44,7 @@ func TestMutation(t *testing.T) {
 	first := uint64(1)
 	for name, set := range map[string]func(n uint64){"CTXKIT_MUTATIONS": func(n uint64) { count = int(n) }, "CTXKIT_MUTATIONS_SEED": func(n uint64) { first = n }} {
 		if v := os.Getenv(name); v != "" {
-			n, err := strconv.ParseUint(v, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(strconv.ParseUint(v, 10, 64))(t)
 			set(n)
 		}
 	}
@@ -102,10 +100,7 @@ func newMutation(t *testing.T) *mutation {
 		}
 	}
 	glob := func(pattern string) []string {
-		files, err := filepath.Glob(filepath.FromSlash(pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatal(pattern, err)
-		}
+		files := must.Glob(t, 1, filepath.FromSlash(pattern))
 		return files
 	}
 	add("claude-code", glob("../testdata/sessions/*.jsonl")...)
@@ -113,9 +108,7 @@ func newMutation(t *testing.T) *mutation {
 		o := synth.Default()
 		o.Version, o.Requests, o.ResultChars, o.Subagents, o.Rewinds = version, 6, 300, 0, 0.2
 		var text bytes.Buffer
-		if _, err := synth.Generate(&text, o); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(synth.Generate(&text, o))(t)
 		m.sessions["claude-code"] = append(m.sessions["claude-code"], text.Bytes())
 	}
 	m.agents = []string{"cline", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen", "tables"}
@@ -142,18 +135,13 @@ func newMutation(t *testing.T) *mutation {
 	m.sample = filepath.Join(keep, "sample.jsonl")
 	m.config = []byte("version: 1\nsessions: [sample.jsonl]\nbaseline: base.json\ncases:\n  - name: a\n    policy: opencode\n    set: {window.context: 60000}\n    expect:\n      model_peak: {max: 500000}\n      misses: {max: 10}\n")
 	for name, text := range map[string][]byte{"sample.jsonl": m.sessions["claude-code"][len(m.sessions["claude-code"])-1], "c.yaml": m.config} {
-		if err := os.WriteFile(filepath.Join(keep, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(keep, name), text, 0o600))
 	}
 	var said bytes.Buffer
 	if code := Main([]string{"check", filepath.Join(keep, "c.yaml"), "--update"}, strings.NewReader(""), io.Discard, &said); code != exitDone {
 		t.Fatalf("%d %s", code, said.Bytes())
 	}
-	var err error
-	if m.baseline, err = os.ReadFile(filepath.Join(keep, "base.json")); err != nil {
-		t.Fatal(err)
-	}
+	m.baseline = must.Get(os.ReadFile(filepath.Join(keep, "base.json")))(t)
 	return m
 }
 
@@ -162,17 +150,11 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 	t.Helper()
 	d := rand.New(rand.NewPCG(seed, 29))
 	dir := filepath.Join(m.dir, "input")
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(dir))
 	write := func(name string, text []byte) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		return path
 	}
 	var kind string
@@ -221,10 +203,7 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 		} else {
 			baseline = mutateSession(d, baseline)
 		}
-		sample, err := os.ReadFile(m.sample)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := must.Get(os.ReadFile(m.sample))(t)
 		write("sample.jsonl", sample)
 		write("base.json", baseline)
 		m.args = []string{"check", write("c.yaml", config), "-f", pickWord(d, m.formats["check"]...)}
@@ -284,9 +263,7 @@ const longRun = 5 * time.Minute
 // run runs the line twice.
 func (m *mutation) run(t *testing.T) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(m.dir, "line"), fmt.Appendf(nil, "%q\n", m.args), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(m.dir, "line"), fmt.Appendf(nil, "%q\n", m.args), 0o600))
 	slow := time.AfterFunc(longRun, func() { panic(fmt.Sprintf("%q takes longer than %v", m.args, longRun)) })
 	defer slow.Stop()
 	var codes [2]int
@@ -327,9 +304,7 @@ func (m *mutation) run(t *testing.T) {
 		Lines    *readLines
 		Sessions []struct{ Lines *readLines }
 	}
-	if err := json.Unmarshal(text, &one); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &one))
 	if one.Lines != nil {
 		one.Sessions = append(one.Sessions, struct{ Lines *readLines }{one.Lines})
 	}
@@ -357,9 +332,7 @@ type readLines struct {
 func (m *mutation) folder(t *testing.T, d *rand.Rand, dir string) {
 	t.Helper()
 	if from := m.folders[d.IntN(len(m.folders))]; from != "" {
-		if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(dir, os.DirFS(from)))
 	} else {
 		storage(t, dir)
 	}
@@ -378,9 +351,7 @@ func (m *mutation) folder(t *testing.T, d *rand.Rand, dir string) {
 		st, err := os.Stat(at)
 		isFile := err == nil && st.Mode().IsRegular() // a pipe would be waited for
 		if isFile {
-			if text, err = os.ReadFile(at); err != nil {
-				t.Fatal(err)
-			}
+			text = must.Get(os.ReadFile(at))(t)
 		}
 		try := func(err error) {
 			if err != nil && !os.IsExist(err) && !os.IsNotExist(err) && !strings.Contains(err.Error(), "directory") {
@@ -425,12 +396,8 @@ func storage(t *testing.T, dir string) {
 		"part/m_2/a_2.json":      `{"id":"a_2","sessionID":"ses_1","messageID":"m_2","type":"tool","callID":"c_1","tool":"read","state":{"status":"completed","input":{"filePath":"/p/a.go"},"output":"package a","time":{"start":1,"end":2}}}`,
 	} {
 		path := filepath.Join(dir, "storage", filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 }
 
@@ -446,27 +413,17 @@ type databaseFiles struct {
 func databases(t *testing.T) (list []databaseFiles) {
 	t.Helper()
 	read := func(path string) []byte {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		return text
 	}
 	list = []databaseFiles{{text: read("../jsonl/internal/opencode/testdata/opencode.db"), ids: []string{"ses_2a0001ffe001AbCdEfGhIjKlMn", "ses_2a0002"}}}
 	for _, words := range []string{"goose 20261120_1 20261120_2", "crush c-1 c-2"} {
 		client, ids := strings.Fields(words)[0], strings.Fields(words)[1:]
 		path := filepath.Join(t.TempDir(), "s.db")
-		conn, err := sqlite3.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := conn.Exec("PRAGMA journal_mode=wal;" + string(read("../jsonl/internal/tables/testdata/"+client+".sql"))); err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(sqlite3.Open(path))(t)
+		must.Do(t, conn.Exec("PRAGMA journal_mode=wal;"+string(read("../jsonl/internal/tables/testdata/"+client+".sql"))))
 		list = append(list, databaseFiles{read(path), read(path + "-wal"), ids})
-		if err := conn.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.Close())
 		list = append(list, databaseFiles{text: read(path), ids: ids})
 	}
 	return list
@@ -488,10 +445,7 @@ func mutateDatabase(t *testing.T, d *rand.Rand, path string) {
 		}
 		return
 	}
-	conn, err := sqlite3.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(sqlite3.Open(path))(t)
 	defer conn.Close()
 	if _, err := conn.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil { // what is in the log stays there
 		t.Fatal(err)
@@ -530,9 +484,7 @@ func mutateDatabase(t *testing.T, d *rand.Rand, path string) {
 			t.Fatal(err)
 		}
 		if value == "?" {
-			if err := stmt.BindText(1, string(mutateSession(d, []byte(strings.Join(texts("SELECT \""+column+"\""+row), ""))))); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, stmt.BindText(1, string(mutateSession(d, []byte(strings.Join(texts("SELECT \""+column+"\""+row), ""))))))
 		}
 		_ = stmt.Exec() // as above
 		_ = stmt.Close()

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -25,10 +26,7 @@ var word = regexp.MustCompile(`[A-Za-z0-9_.@-]+`)
 // string or by a type: what is known of a stage is asked of its definition. Policy files, tests and documentation
 // (help texts too) may, and so may readers of transcripts, which own a product's format.
 func TestNoStageIsNamed(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	names := append(preset.New(reg).Known(), reg.Names()...)
 	for _, f := range reg.Families() {
 		names = append(names, f.Name)
@@ -152,9 +150,6 @@ func TestNoFlagIsNamed(t *testing.T) {
 // registryOf holds one family.
 func registryOf(t *testing.T, f policy.Family) policy.Registry {
 	t.Helper()
-	reg, err := policy.NewRegistry(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(policy.NewRegistry(f))(t)
 	return reg
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // offlineLine is a command line of TestOffline, run in a folder with sessions, policies and a check.
@@ -144,10 +146,7 @@ func TestOffline(t *testing.T) {
 		if err != nil && !errors.As(err, &exit) {
 			t.Fatalf("ctxkit %s: %v", l.args, err)
 		}
-		text, err := os.ReadFile(log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(log))(t)
 		return c.ProcessState.ExitCode(), string(out), strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	kept := 0
@@ -200,17 +199,11 @@ func offlineFolder(t *testing.T) string {
 		"ctxkit.yaml":  "version: 1\nsessions: [sessions/big.jsonl]\nbaseline: base.json\ncases:\n  - name: a\n    policy: opencode\n",
 		"out/kept":     "", "tmp/kept": "",
 	} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	for _, to := range []string{"sessions", "home/.claude/projects/-p"} {
-		if err := os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join("..", "testdata", "sessions"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join("..", "testdata", "sessions"))))
 	}
 	return dir
 }

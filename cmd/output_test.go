@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestWritten holds that a command says on a terminal which file it wrote, and nowhere else.
@@ -83,9 +85,7 @@ func TestPager(t *testing.T) {
 			sys := newSystem(strings.NewReader(""), &out, io.Discard)
 			sys.terminal = tt.terminal
 			sys.env = func(name string) string { return map[string]string{"PAGER": tt.pager}[name] }
-			if err := execute(sys, append([]string{"prices"}, tt.args...)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, execute(sys, append([]string{"prices"}, tt.args...)))
 			sys.out.flush()
 			if got := out.String(); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 				t.Errorf("printed %q, want %q", got, tt.want)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -36,11 +37,11 @@ func pageRuns(file string) [][]string {
 // written runs a command line and returns its output.
 func written(t *testing.T, args ...string) []byte {
 	t.Helper()
-	var out, said bytes.Buffer
-	if code := Main(append(args, "-q"), strings.NewReader(""), &out, &said); code != exitDone || out.Len() == 0 {
-		t.Fatalf("%q: exit code %d: %s", args, code, said.Bytes())
+	code, out, said := ctxkit(append(args, "-q")...)
+	if code != exitDone || out == "" {
+		t.Fatalf("%q: exit code %d: %s", args, code, said)
 	}
-	return out.Bytes()
+	return []byte(out)
 }
 
 var (
@@ -54,18 +55,10 @@ func unfolded(t *testing.T, page []byte) []byte {
 	t.Helper()
 	var texts bytes.Buffer
 	for _, m := range pageTexts.FindAllSubmatch(page, -1) {
-		packed, err := base64.StdEncoding.DecodeString(string(m[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		packed := must.Get(base64.StdEncoding.DecodeString(string(m[1])))(t)
+		plain := must.Get(io.ReadAll(flate.NewReader(bytes.NewReader(packed))))(t)
 		var list []string
-		if err := json.Unmarshal(plain, &list); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(plain, &list))
 		for _, text := range list {
 			texts.WriteString(text + "\n")
 		}
@@ -105,10 +98,7 @@ func namedSession(t *testing.T) ([]byte, []string) {
 		for k, v := range rest {
 			m[k] = v
 		}
-		js, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		js := must.Get(json.Marshal(m))(t)
 		b.Write(append(js, '\n'))
 		count++
 	}
@@ -144,9 +134,7 @@ func namedSession(t *testing.T) ([]byte, []string) {
 func TestNoText(t *testing.T) {
 	text, words := namedSession(t)
 	file := filepath.Join(t.TempDir(), words[0]+".jsonl")
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, text, 0o644))
 	for _, args := range pageRuns(file) {
 		shown := bytes.ToLower(unfolded(t, written(t, args...)))
 		hidden := bytes.ToLower(unfolded(t, written(t, append(slices.Clone(args), "--no-text")...)))
@@ -173,14 +161,8 @@ var (
 // TestNoTextCorpus holds that pages of different real sessions with --no-text have the same words but for those of
 // policies, stages and the program: no word is of one session alone.
 func TestNoTextCorpus(t *testing.T) {
-	dir := os.Getenv("CTXKIT_CORPUS")
-	if dir == "" {
-		t.Skip("CTXKIT_CORPUS is not set")
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no sessions in %s: %v", dir, err)
-	}
+	dir := folderOf(t, "CTXKIT_CORPUS")
+	files := must.Glob(t, 1, dir, "*.jsonl*")
 	wordsOf := func(file string) map[string]bool {
 		set := map[string]bool{}
 		page := written(t, "replay", file, "-p", "recorded", "-f", "html", "--no-text")
@@ -192,12 +174,8 @@ func TestNoTextCorpus(t *testing.T) {
 		return set
 	}
 	in := map[string]int{}
-	tried := 0
-	for i, file := range files {
-		if i%4 != 0 && !long() {
-			continue
-		}
-		tried++
+	some := every(8, files)
+	for _, file := range some {
 		for w := range wordsOf(file) {
 			in[w]++
 		}
@@ -205,11 +183,11 @@ func TestNoTextCorpus(t *testing.T) {
 	for w, n := range in {
 		// What is in one page alone must be a word of the program's own sources.
 		if n == 1 && !ownWord(t, w) {
-			t.Errorf("the word %q is in the page of one session of %d alone", w, tried)
+			t.Errorf("the word %q is in the page of one session of %d alone", w, len(some))
 		}
 	}
-	if len(in) < 50 || tried < 5 {
-		t.Errorf("%d words in %d pages", len(in), tried)
+	if len(in) < 50 || len(some) < 5 {
+		t.Errorf("%d words in %d pages", len(in), len(some))
 	}
 }
 
@@ -218,17 +196,14 @@ func ownWord(t *testing.T, word string) bool {
 	t.Helper()
 	found := false
 	for _, dir := range []string{"../policy", "../replay", "../report", "../jsonl"} {
-		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 			if err != nil || found || e.IsDir() || !slices.Contains([]string{".go", ".yaml", ".json"}, filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
 			text, err := os.ReadFile(path)
 			found = found || bytes.Contains(text, []byte(word))
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return found
 }

@@ -1,22 +1,20 @@
 package cmd
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestSkill runs the commands of the skill as Claude Code has them run, with the id of a session in its folder, and holds
 // that each begins with its answer.
 func TestSkill(t *testing.T) {
-	skill, err := os.ReadFile(filepath.Join(plugin, "skills", "ctxkit", "SKILL.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	skill := must.Get(os.ReadFile(filepath.Join(plugin, "skills", "ctxkit", "SKILL.md")))(t)
 	const id = "3fea94ca-9a1c-4900-ba4b-332afdaddc4a"
 	home := t.TempDir()
 	project := filepath.Join(home, "projects", "-home-dev-harbor")
@@ -49,12 +47,12 @@ func TestSkill(t *testing.T) {
 	for _, c := range regexp.MustCompile("`(ctxkit [^`]*)`").FindAllStringSubmatch(string(skill), -1) {
 		line := placeholders.Replace(c[1])
 		seen[line] = true
-		var out, errs bytes.Buffer
 		args := strings.Fields(strings.Replace(line, " ID", " "+id, 1))[1:]
-		if code := Main(args, nil, &out, &errs); code != exitDone {
-			t.Errorf("%s: exit %d: %s", line, code, errs.String())
+		code, out, errs := ctxkit(args...)
+		if code != exitDone {
+			t.Errorf("%s: exit %d: %s", line, code, errs)
 		}
-		begin := strings.Join(strings.Fields(out.String()[:min(out.Len(), 1200)]), " ")
+		begin := strings.Join(strings.Fields(out[:min(len(out), 1200)]), " ")
 		if answer := answers[line]; answer == "" || !strings.Contains(begin, answer) {
 			t.Errorf("%s begins with %q, want %q", line, begin, answer)
 		}
@@ -73,13 +71,8 @@ func TestPlugin(t *testing.T) {
 			Hooks []struct{ Command string }
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(plugin, "hooks", "hooks.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &hooks); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(plugin, "hooks", "hooks.json")))(t)
+	must.Do(t, json.Unmarshal(text, &hooks))
 	for event, list := range hooks.Hooks {
 		for _, hook := range list[0].Hooks {
 			_, name, ok := strings.Cut(strings.Trim(hook.Command, `"`), "${CLAUDE_PLUGIN_ROOT}/")

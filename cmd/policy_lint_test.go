@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -62,19 +62,11 @@ func TestLintAlways(t *testing.T) {
 // run replays the case with either value: it is odd where Lint says so.
 func (tt lintCase) run(t *testing.T, rule string, odd func(events int) bool) {
 	t.Run(tt.key, func(t *testing.T) {
-		reg, err := stage.Registry()
-		if err != nil {
-			t.Fatal(err)
-		}
+		reg := must.Get(stage.Registry())(t)
 		for _, value := range []string{tt.odd, tt.sound} {
 			file := filepath.Join(t.TempDir(), "p.yaml")
-			if err := os.WriteFile(file, []byte(strings.Replace(tt.text, "ODD", value, 1)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			p, err := preset.Load(file, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, []byte(strings.Replace(tt.text, "ODD", value, 1)), 0o644))
+			p := must.Get(preset.Load(file, reg))(t)
 			found := slices.ContainsFunc(policy.Lint(p), func(f policy.Finding) bool { return f.Key == tt.key && f.Rule == rule })
 			if found != (value == tt.odd) {
 				t.Errorf("%s: found %v in %v", value, found, policy.Lint(p))
@@ -90,10 +82,10 @@ func (tt lintCase) run(t *testing.T, rule string, odd func(events int) bool) {
 // those before a request at which another stage has summarised all.
 func eventsOf(t *testing.T, file, name string, kind policy.EditKind) int {
 	t.Helper()
-	var out, errs bytes.Buffer
 	args := []string{"replay", filepath.Join("..", "testdata", "sessions", "big.jsonl"), "--policy", file, "--format", "json", "--tokens", "heuristic", "--quiet"}
-	if code := Main(args, strings.NewReader(""), &out, &errs); code != exitDone {
-		t.Fatalf("exit %d: %s", code, errs.String())
+	code, out, errs := ctxkit(args...)
+	if code != exitDone {
+		t.Fatalf("exit %d: %s", code, errs)
 	}
 	var report struct {
 		Events []struct {
@@ -102,9 +94,7 @@ func eventsOf(t *testing.T, file, name string, kind policy.EditKind) int {
 			Kind    policy.EditKind `json:"kind"`
 		} `json:"events"`
 	}
-	if err := json.Unmarshal(out.Bytes(), &report); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(out), &report))
 	summarised := map[int]bool{}
 	for _, e := range report.Events {
 		if e.Kind == policy.KindSummarize && e.Stage != name {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -57,30 +58,18 @@ func (r *inProcessRun) Close() {
 // programPolicy is a policy whose only stage asks a program.
 func programPolicy(t testing.TB, words ...string) *policy.Policy {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	text := fmt.Sprintf("name: mine\nstages: [program: {command: [%s], timeout: 20s}]\n", strings.Join(words, ", "))
-	p, err := policy.Decode("mine.yaml", []byte(text), reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(policy.Decode("mine.yaml", []byte(text), reg, nil))(t)
 	return p
 }
 
 // sampleRecord is the record of a sample session, whose policies may start programs.
 func sampleRecord(t testing.TB, name string, programs policy.Programs) *replay.Record {
 	t.Helper()
-	s, err := session.Load(filepath.Join("..", "testdata", "sessions", name), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(session.Load(filepath.Join("..", "testdata", "sessions", name), session.LoadOptions{}))(t)
 	t.Cleanup(func() { s.Close() })
-	rec, err := replay.NewRecordWith(s.Main, replay.RecordOptions{Programs: programs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecordWith(s.Main, replay.RecordOptions{Programs: programs}))(t)
 	return rec
 }
 

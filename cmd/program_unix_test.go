@@ -11,16 +11,15 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // stopped reports whether a file is not written to any more.
 func stopped(t *testing.T, file string) bool {
 	t.Helper()
 	for range 3 { // a child that is being killed may write once more
-		before, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must.Get(os.ReadFile(file))(t)
 		time.Sleep(150 * time.Millisecond)
 		if after, _ := os.ReadFile(file); string(after) == string(before) {
 			return true
@@ -36,10 +35,7 @@ func TestProgramEnds(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	session, err := filepath.Abs(filepath.Join("..", "testdata", "sessions", "cjk.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(t)
 	for _, c := range []struct {
 		words, limit string
 		signal       os.Signal // that ctxkit gets; nil: none
@@ -58,14 +54,10 @@ func TestProgramEnds(t *testing.T) {
 		}
 		dir := t.TempDir()
 		text := fmt.Sprintf("name: mine\nstages: [program: {command: [sample-program, %s], timeout: %s}]\n", c.words, c.limit)
-		if err := os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600))
 		run := exec.Command(path, "replay", session, "-p", "mine.yaml", "--allow-programs")
 		run.Dir = dir
-		if err := run.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run.Start())
 		alive := filepath.Join(dir, "alive")
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			if _, err := os.Stat(alive); err == nil {
@@ -76,9 +68,7 @@ func TestProgramEnds(t *testing.T) {
 			}
 		}
 		if c.signal != nil {
-			if err := run.Process.Signal(c.signal); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, run.Process.Signal(c.signal))
 		}
 		var exit *exec.ExitError
 		if err := run.Wait(); err != nil && !errors.As(err, &exit) || run.ProcessState.ExitCode() != c.want {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // recipe is a piece of YAML that other programs read: a workflow, or what the documentation shows of one.
@@ -21,22 +23,13 @@ type recipe struct {
 // recipes are the workflows, the action, the hooks for pre-commit, and the YAML blocks of docs/ci.md.
 func recipes(t *testing.T) []recipe {
 	t.Helper()
-	files, err := filepath.Glob("../.github/workflows/*.yml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("workflows: %v, %v", files, err)
-	}
+	files := must.Glob(t, 1, "../.github/workflows/*.yml")
 	var list []recipe
 	for _, name := range append(files, "../.pre-commit-hooks.yaml", "../action.yml") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		list = append(list, recipe{name, string(text)})
 	}
-	page, err := os.ReadFile("../docs/ci.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../docs/ci.md"))(t)
 	for _, m := range regexp.MustCompile("(?s)```(yaml|sh)\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
 		text := m[2]
 		if m[1] == "sh" { // its lines are commands as a workflow's are

@@ -158,8 +158,8 @@ func (o *replayOptions) options() replay.Options {
 const pageText = 16 << 20
 
 // traceOne has the replays of the only session of a page traced.
-func (o *replayOptions) traceOne(inputs []string) {
-	if o.Format == string(report.FormatHTML) && len(inputs) == 1 && o.Agent != "all" {
+func (o *replayOptions) traceOne(one bool) {
+	if one && o.Format == string(report.FormatHTML) {
 		o.trace = &trace.TextLimit{Text: pageText}
 		if o.NoText {
 			o.trace.Text = 0
@@ -184,7 +184,7 @@ func (r *replays) print() error {
 	opt := o.report(r.sys)
 	opt.Several = r.in.several || o.Agent == "all"
 	opt.ASCII = o.ASCII
-	o.traceOne(r.in.list)
+	o.traceOne(len(r.in.list) == 1 && o.Agent != "all")
 	printer, err := report.NewReplays(r.out, opt)
 	if err != nil {
 		return err

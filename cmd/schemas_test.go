@@ -12,6 +12,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // jsonExamples is what each command that prints JSON is tried with, by the words after ctxkit.
@@ -20,9 +22,7 @@ func jsonExamples(t *testing.T) map[string][][]string {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	const big, compaction = "../testdata/sessions/big.jsonl", "../testdata/sessions/compaction.jsonl"
@@ -30,23 +30,16 @@ func jsonExamples(t *testing.T) map[string][][]string {
 	if !long() { // without the large ones
 		from := sessions
 		sessions = filepath.Join(t.TempDir(), "sessions")
-		if err := os.CopyFS(sessions, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(sessions, os.DirFS(from)))
 		for _, name := range []string{"big.jsonl", "big-2.1.139.jsonl"} {
-			if err := os.Remove(filepath.Join(sessions, name)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Remove(filepath.Join(sessions, name)))
 		}
 	}
 	odd := write("odd.yaml", "window: {context: 200000, auto_compact: false}\nstages: [autocompact, snip: {ids: [abc123@3]}]\n")
 	hostileFile := write("hostile.jsonl", string(hostileSession(t, 0)))
 	rows := write("all.rows", string(mustRun(t, "compare", sessions, "-q", "-f", "rows")))
 	empty := write("empty.jsonl", `{"type":"summary","summary":"A title","leafUuid":"u1"}`)
-	script, err := os.ReadFile(filepath.Join("testdata", "script", "requests.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(os.ReadFile(filepath.Join("testdata", "script", "requests.txtar")))(t)
 	_, rest, _ := strings.Cut(string(script), "-- session.jsonl --\n")
 	session, _, _ := strings.Cut(rest, "-- bodies.ndjson --\n")
 	onRecord := write("requests.jsonl", session)
@@ -150,10 +143,7 @@ func TestStrictSchemas(t *testing.T) {
 		t.Fatalf("%q, %q, %v, %v", files, more, err, errMore)
 	}
 	for _, file := range append(files, more...) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(file))(t)
 		var root any
 		if err := json.Unmarshal(data, &root); err != nil {
 			t.Fatalf("%s: %v", file, err)

@@ -79,20 +79,20 @@ func TestRowsSchema(t *testing.T) {
 // fivePolicies are of all kinds.
 var fivePolicies = []string{"-p", "recorded", "-p", "claude-code", "-p", "opencode", "-p", "gemini-cli", "-p", "three-layer"}
 
-// TestShardsAreTheWhole compares five policies over the shipped sessions, and over real ones where there are some: whole,
-// and merged from shards, at one job and at four.
+// TestShardsAreTheWhole compares five policies over the shipped sessions, and over every eighth real one (with
+// CTXKIT_LONG=1 over all) where there are some: whole, and merged from shards, at one job and at four.
 func TestShardsAreTheWhole(t *testing.T) {
-	folders := []string{filepath.Join("..", "testdata", "sessions")}
+	inputs := [][]string{{filepath.Join("..", "testdata", "sessions")}}
 	if dir := os.Getenv("CTXKIT_CORPUS"); dir != "" && !testing.Short() {
-		folders = append(folders, dir)
+		inputs = append(inputs, every(8, sessionFiles(t, dir)))
 	}
 	dir := t.TempDir()
-	for _, folder := range folders {
+	for i, files := range inputs {
 		run := func(args ...string) string { return string(mustRun(t, append(args, "-q")...)) }
-		compare := append([]string{"compare", folder}, fivePolicies...)
+		compare := append(append([]string{"compare"}, files...), fivePolicies...)
 		want := run(append(compare, "-f", "json", "--jobs", "1")...)
 		if got := run(append(compare, "-f", "json", "--jobs", "4")...); got != want {
-			t.Errorf("%s: four jobs give something else", folder)
+			t.Errorf("input %d: four jobs give something else", i)
 		}
 		const shards = 3
 		merge := []string{"merge", "-f", "json"}
@@ -102,7 +102,7 @@ func TestShardsAreTheWhole(t *testing.T) {
 			merge = append(merge, file)
 		}
 		if got := run(merge...); got != want {
-			t.Errorf("%s: %d shards are not the whole", folder, shards)
+			t.Errorf("input %d: %d shards are not the whole", i, shards)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type sweepOptions struct {
 
 func newSweep(sys *system) *cobra.Command {
 	o := &sweepOptions{}
+	o.Agent = "all"
 	cmd := command(&cobra.Command{
 		Use:   "sweep INPUT... --vary STAGE.PARAM=A..B[:STEP]|A,B,C",
 		Short: "Try values of a policy's parameters and mark the best",
@@ -46,7 +47,7 @@ threshold is the number of tokens at which the policy compacts, in every window
 that has room for them: --vary threshold=97k,127k,167k. A policy of compare
 takes it as a setting: --policy claude-code,threshold=127k.
 
-Each session is read and its tokens counted once for all points. An interrupt
+A session counts with its subagents. It is read once for all points. An interrupt
 prints all points over the sessions that are finished or, without one, the
 points that are finished in the first.`,
 		Example: `  ctxkit sweep session.jsonl --policy opencode-1.1.60 \
@@ -150,9 +151,8 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 	var converted []*replay.Conversion
 	type result struct {
 		*sweep.Swept
-		input string
-		idle  []string // parameters that change nothing, and why
-		err   error    // of --vary: it ends the sweep
+		idle []string // parameters that change nothing, and why
+		err  error    // of --vary: it ends the sweep
 	}
 	left := 0 // inputs that were not finished
 	failed, err = eachConversation(loop, func(c agentConversation) (one result, err error) {
@@ -160,7 +160,7 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		if err != nil {
 			return one, err
 		}
-		one = result{Swept: &sweep.Swept{}, input: c.input}
+		one = result{Swept: &sweep.Swept{}}
 		swept := sweep.NewSession(*c.source(), c.rec, base)
 		if one.Has, one.err = plan.Has(swept); one.err != nil {
 			return one, nil
@@ -182,7 +182,10 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		}
 		if part := len(one.Session.Values) <= len(plan.Points); part {
 			s.Interrupted = true
-			left = len(r.in.list) - slices.Index(r.in.list, one.input)
+			left = len(r.in.list) - slices.Index(r.in.list, one.Session.Input)
+			if i := slices.IndexFunc(s.Sessions, func(c compare.ComparedSession) bool { return c.Input == one.Session.Input }); i > 0 {
+				s.Sessions = s.Sessions[:i]
+			}
 			if len(s.Sessions) > 0 {
 				return errInterrupted
 			}
@@ -198,6 +201,7 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 	if errors.Is(err, errInterrupted) {
 		err = nil // Main exits as interrupted
 	}
+	s.Sessions = compare.JoinAgents(s.Sessions)
 	s.Inputs = loop.inputs(failed)
 	s.Inputs.Failed += left
 	r.msgs.converted(converted)

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // sweptFiles are sessions for sweeps: those of CTXKIT_CORPUS, else shipped ones.
@@ -18,10 +20,7 @@ func sweptFiles(t *testing.T) []string {
 	if corpus := os.Getenv("CTXKIT_CORPUS"); corpus != "" {
 		dir, pattern = corpus, "claude-2.1.[57]*auto*.jsonl.gz"
 	}
-	files, err := filepath.Glob(filepath.Join(dir, pattern))
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d sessions in %s: %v", len(files), dir, err)
-	}
+	files := must.Glob(t, 10, dir, pattern)
 	return files[:10]
 }
 
@@ -64,9 +63,7 @@ func TestSweepPoints(t *testing.T) {
 				want = out
 			}
 			var sweep struct{ Points []sweptPoint }
-			if err := json.Unmarshal(want, &sweep); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(want, &sweep))
 			args := append([]string{"compare", "-q", "--cache", "own", "-f", "json"}, files...)
 			for _, p := range sweep.Points {
 				args = append(args, "-p", fmt.Sprintf("%s,%s=%s", c.policy, key, p.Set[key]))
@@ -74,9 +71,7 @@ func TestSweepPoints(t *testing.T) {
 			var compared struct {
 				Groups []struct{ Policies []sweptPoint }
 			}
-			if err := json.Unmarshal(mustRun(t, args...), &compared); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(mustRun(t, args...), &compared))
 			for i, p := range sweep.Points {
 				if d := cmp.Diff(compared.Groups[0].Policies[i].Totals, p.Totals); d != "" {
 					t.Errorf("%s=%s is not its own replay (-replay +sweep):\n%s", key, p.Set[key], d)
@@ -96,15 +91,10 @@ func TestSweepFewFiles(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "snip.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "snip.jsonl")))(t)
 	dir := t.TempDir()
 	for i := range 40 {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", i)), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", i)), text, 0o600))
 	}
 	out, err := exec.Command(shell, "-c", `ulimit -n 24; exec "$0" sweep "$1" -p opencode --vary opencode_prune.protect=1,2 -f json -q --jobs 2`, path, dir).CombinedOutput()
 	var sweep struct {

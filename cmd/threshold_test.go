@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -12,10 +13,7 @@ import (
 // TestThreshold holds that a policy whose threshold is set compacts at as many tokens in two windows, and that one
 // that knows only shares of the window says so.
 func TestThreshold(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	presets := preset.New(reg)
 	for name, want := range map[string]string{
 		"claude-code-2.1": "window.auto_compact_window", "claude-code-2.1.128": "window.auto_compact_window", "opencode-1.18": "opencode_compaction.input_limit",

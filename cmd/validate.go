@@ -29,7 +29,8 @@ what the others are replayed under.
 Requests are compared with those whose whole history is as long. Intervals hold
 at 90 %, over projects. What is predicted is replayed too: if that replay fits
 and the prediction does not, the sessions differ and the simulation is right.
-Models have other prices: --model counts and prices all sessions alike.`,
+Models have other prices: --model counts and prices all sessions alike.
+Subagents have windows of their own and are left out.`,
 		Example: `  ctxkit validate ~/.claude/projects --window 200k
   ctxkit validate ~/.claude/projects --window 200k -p claude-code@2.1.145
   ctxkit validate ~/.claude/projects --policy claude-code@2.1.21`,

@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	s, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", name)))(t)
 	return s
 }
 
@@ -32,10 +31,7 @@ func validates(t *testing.T, s *jsonschema.Schema, args []string) {
 
 // TestViewsMatchSchemas holds what view and diff print as JSON against the published schemas.
 func TestViewsMatchSchemas(t *testing.T) {
-	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err)
-	}
+	files := must.Glob(t, 1, "../testdata/sessions/*.jsonl")
 	diffs, transcripts := schemaOf(t, "diff.v1.json"), schemaOf(t, "transcript.v1.json")
 	for _, file := range files {
 		validates(t, transcripts, []string{"view", "-q", file, "--as", "transcript", "-f", "json"})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/olekukonko/tablewriter/pkg/twwidth"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -81,13 +82,13 @@ func TestWidths(t *testing.T) {
 				commands = append(commands, wideCommands...)
 			}
 			for i, command := range commands {
-				var out, errs bytes.Buffer
-				if code := Main(strings.Fields(command+" --quiet"), strings.NewReader(""), &out, &errs); code == exitNotDone {
-					t.Errorf("%s: %s", command, errs.String())
+				code, out, errs := ctxkit(strings.Fields(command + " --quiet")...)
+				if code == exitNotDone {
+					t.Errorf("%s: %s", command, errs)
 				}
-				checkLines(t, command, out.String(), w, names)
+				checkLines(t, command, out, w, names)
 				if i < len(widthCommands) {
-					fmt.Fprintf(&all, "$ ctxkit %s\n%s\n", command, out.String())
+					fmt.Fprintf(&all, "$ ctxkit %s\n%s\n", command, out)
 				}
 			}
 			if w < 200 {
@@ -163,10 +164,7 @@ func terminals(t *testing.T) (tmux func(args ...string) string, program string) 
 		t.Skip("waits for terminals")
 	}
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	program = filepath.Join(dir, "ctxkit") // by which name the test's program is ctxkit
 	if err := os.Symlink(self, program); err != nil {
 		t.Skip(err)
@@ -188,10 +186,7 @@ func terminals(t *testing.T) (tmux func(args ...string) string, program string) 
 // TestTerminal runs commands in a terminal, by tmux, and holds that no line of theirs goes on below.
 func TestTerminal(t *testing.T) {
 	tmux, program := terminals(t)
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(".."))(t)
 	for _, w := range []int{60, 80, 100, 160, 200} {
 		for i, command := range widthCommands {
 			if prose := strings.HasPrefix(command, "view "); prose || w > 60 && i%4 != w%3 {

@@ -8,22 +8,22 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Caching is how a policy's client uses the provider's prompt cache: the `cache` block of its YAML. It changes no
-// decision of a stage but those that read what was cached; it is what the cache simulation and the cost follow.
+// Caching is the block cache of a policy's YAML: how the policy's client uses the provider's prompt cache. It affects
+// the simulated prompt cache and the cost, and only those stages that look at what is cached.
 type Caching struct {
 	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last (the system prompt and the last message: Claude Code from 2.1.69 on), last_two (the system prompt and the last two messages: Claude Code before), last_two_if_anthropic (the same, in requests to Anthropic's models only: OpenCode), automatic (the last block), or none; auto: last for sessions of Claude Code 2.1.69 and later, else last_two" enum:"auto,last,last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`
-	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: as the session shows, else as usual for the client's version" unit:"tokens" min:"0" zero:"auto"`
+	System      int    `yaml:"system" doc:"tools and system prompt up to their breakpoint, no more than the overhead; auto: measured from the session, else the median for the client's version" unit:"tokens" min:"0" zero:"auto"`
 	Warm        string `yaml:"warm" doc:"whether other sessions keep that prefix in the cache, so that the first request and one after a long pause read it; auto: as the session shows, where its entries live for an hour" enum:"auto,always,never"`
 }
 
-// DefaultCaching marks requests as the client does that recorded the session.
+// DefaultCaching returns the settings that follow the client of the session.
 func DefaultCaching() Caching {
 	return Caching{Breakpoints: BreakpointsAuto, TTL: auto, Warm: auto}
 }
 
-// Marks is where a request is marked in a session that a version of a product recorded: one of the values of Breakpoints
-// but BreakpointsAuto.
+// Marks returns where requests have cache breakpoints in a session of that version of product: one of the Breakpoints
+// constants, but not BreakpointsAuto.
 func (c *Caching) Marks(product, version string) string {
 	switch {
 	case c.Breakpoints != BreakpointsAuto:
@@ -34,14 +34,14 @@ func (c *Caching) Marks(product, version string) string {
 	return BreakpointsLastTwo
 }
 
-// The values of Caching.Breakpoints.
+// The values of Caching.Breakpoints: where requests have cache breakpoints.
 const (
-	BreakpointsAuto               = auto
-	BreakpointsLast               = "last"
-	BreakpointsLastTwo            = "last_two"
-	BreakpointsLastTwoIfAnthropic = "last_two_if_anthropic"
-	BreakpointsAutomatic          = "automatic"
-	BreakpointsNone               = "none"
+	BreakpointsAuto               = auto                    // BreakpointsLast for sessions of Claude Code 2.1.69 and later, else BreakpointsLastTwo
+	BreakpointsLast               = "last"                  // the system prompt and the last message
+	BreakpointsLastTwo            = "last_two"              // the system prompt and the last two messages
+	BreakpointsLastTwoIfAnthropic = "last_two_if_anthropic" // BreakpointsLastTwo for Anthropic's models, none for others
+	BreakpointsAutomatic          = "automatic"             // the last block
+	BreakpointsNone               = "none"                  // none
 )
 
 const auto = "auto"
@@ -100,7 +100,7 @@ func (s *Shared) clone() *Shared {
 	return &c
 }
 
-// Parameters describes the shared parameters; nil has none.
+// Parameters returns the shared parameters; none for a nil s.
 func (s *Shared) Parameters() []Param {
 	if s == nil {
 		return nil
@@ -119,41 +119,41 @@ func (p *Policy) share() {
 	}
 }
 
-// CachingParameters describes the parameters of the `cache` block.
+// CachingParameters returns the parameters of the block cache.
 func CachingParameters() []Param {
 	c := DefaultCaching()
 	return strict.Params(&c)
 }
 
-// WindowParameters describes the parameters of the `window` block that every policy has.
+// WindowParameters returns the parameters of the block window, without those that stages add (Shared).
 func WindowParameters() []Param {
 	w := DefaultWindow()
 	return strict.Params(&w)
 }
 
-// Window is the block `window` of a policy: what the context window is, and what is counted in it. Stages add
-// parameters of their own to the block, see [Shared]. Figures are tokens.
+// Window is the block window of a policy: the context window in tokens, and how its use is counted. Stages add
+// parameters to the block (Shared).
 type Window struct {
 	Context  int      `yaml:"context" doc:"context window; auto: the model's, see models" unit:"tokens" min:"1" zero:"auto"`
 	Models   string   `yaml:"models" doc:"what the client knows of models' windows: the table (as of the request's day), or only whether the model is marked [1m], else 200,000" enum:"table,marked"`
 	Overhead Overhead `yaml:"overhead" doc:"system prompt and tools; auto: from the first request's usage, else 18,800" unit:"tokens"`
-	Tail     string   `yaml:"tail" doc:"from where the heuristic tail is counted: after the last line of the last response, or after its first" enum:"after_last,after_first"`
-	Answer   string   `yaml:"answer" doc:"what the client counts of the last response where the recorded session has only the beginning of its output tokens: the recorded count, or the whole response" enum:"recorded,whole"`
+	Tail     string   `yaml:"tail" doc:"where the client's estimate of what came after the last response begins: after the last line of that response, or after its first" enum:"after_last,after_first"`
+	Answer   string   `yaml:"answer" doc:"output tokens that the client counts for the last response where the session records only the count at its start: the recorded count, or the whole response" enum:"recorded,whole"`
 }
 
-// ModelsMarked is the value of Window.Models of clients from before there were models with larger windows.
+// ModelsMarked is the Window.Models of old clients, which give a large window only to models marked [1m].
 const ModelsMarked = "marked"
 
-// DefaultWindow leaves the window and the overhead to the session.
+// DefaultWindow returns the settings that leave the window and the overhead to the session.
 func DefaultWindow() Window { return Window{Models: "table", Tail: "after_last", Answer: "recorded"} }
 
-// Overhead is the tokens of system prompt and tools; the zero value leaves them to the session.
+// Overhead is the tokens of the system prompt and tools in a policy. The zero value leaves them to the session.
 type Overhead struct {
 	Tokens int
 	Given  bool
 }
 
-// DecodeParam reads N or auto.
+// DecodeParam reads N or auto, the zero value.
 func (o *Overhead) DecodeParam(plain any) error {
 	const hint = "write digits, such as 18800, or auto"
 	if plain == auto {
@@ -171,7 +171,7 @@ func (o *Overhead) DecodeParam(plain any) error {
 	return nil
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the YAML value that Marshal writes.
 func (o *Overhead) EncodeParam() any {
 	if !o.Given {
 		return auto
@@ -179,7 +179,7 @@ func (o *Overhead) EncodeParam() any {
 	return o.Tokens
 }
 
-// ParamForm describes the notation.
+// ParamForm returns how to write a value, in words and as a JSON Schema.
 func (o *Overhead) ParamForm() (string, map[string]any) {
 	return "a whole number, or auto", strict.AnyOf(countForm(TriggerInputTokens, 0), map[string]any{"const": auto})
 }

@@ -42,19 +42,19 @@ func keys() []string {
 	return []string{"name", "about", "source", "differs", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, numbersKey, "stages", "set"}
 }
 
-// Resolve finds what a policy extends: name is a built-in policy's name, or a file's (IsFile), already relative to
-// where the extending file is. It gives the YAML and the name to show.
+// Resolve finds a policy that another one extends. name is that of a built-in policy, or of a file (IsFile), already
+// relative to the working directory. It returns the YAML and the name to show in messages.
 type Resolve func(name string) (data []byte, shown string, err error)
 
-// IsFile reports whether name means a policy file and not a built-in policy: it has a slash in it or ends in .yaml or
-// .yml.
+// IsFile reports whether name is that of a policy file and not of a built-in policy: it contains a slash or ends in
+// .yaml or .yml.
 func IsFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml"
 }
 
-// Decode reads a policy. name is shown in errors and, where it is a file's, is what extends is relative to. The
-// policy comes out resolved; the error is an [Errors] with everything that is wrong.
+// Decode reads a policy. name is used in error messages. Where it is a file name, file names in extends are relative to
+// its folder. resolve finds what the policy extends. The error is an [Errors] with everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
 	d := &decoder{Decoder: strict.Decoder{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The stages of these tests do nothing. kinds has a parameter of every type, picky refuses some values, bare has no
@@ -234,4 +236,12 @@ func mustDecode(t testing.TB, name, text string, resolve Resolve) *Policy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// same fails a test whose result is not the one that is wanted; of says what it is of.
+func same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
+	}
 }

@@ -5,13 +5,13 @@ import (
 	"reflect"
 )
 
-// Forker is a stage that says itself what another run of it is to start from. [Fork] copies any other.
+// Forker is implemented by stages that copy themselves for another run. Fork copies all other stages by reflection.
 type Forker interface {
 	Fork() Stage
 }
 
-// Fork returns an independent copy of a stage: its maps and slices, and what it points to of its own package. Functions,
-// interfaces, and what it points to of other packages are shared.
+// Fork returns an independent copy of a stage, with its maps and slices and with the values of its own package to which
+// it points. Functions, interfaces and values of other packages are shared.
 func Fork(s Stage) Stage {
 	if f, ok := s.(Forker); ok {
 		return f.Fork()

@@ -7,51 +7,50 @@ import (
 	"strconv"
 )
 
-// Limit is a number of tokens that a stage compares a quantity with, or one that such a number is worked out from.
+// Limit is a number of tokens with which a stage compares a quantity, or from which such a number is derived.
 type Limit struct {
-	Stage    string   `json:"stage,omitempty"`    // empty: of parameters that stages share
+	Stage    string   `json:"stage,omitempty"`    // "" for shared parameters of stages
 	Name     string   `json:"name"`               // "auto-compact threshold"
-	Label    string   `json:"label,omitempty"`    // one word, for a line in a chart; empty: no line
-	Operator string   `json:"operator,omitempty"` // how Of is compared: ">=", ">", "<"; empty: it is not
+	Label    string   `json:"label,omitempty"`    // one word for a line in a chart; "": no line
+	Operator string   `json:"operator,omitempty"` // how Of is compared with Tokens: ">=", ">" or "<"; "": not compared
 	Tokens   int      `json:"tokens"`
-	Of       Quantity `json:"of,omitempty"`     // what is compared
-	Acts     bool     `json:"acts"`             // the stage acts when the comparison holds, and its events name Tokens
-	Blocks   bool     `json:"blocks,omitempty"` // the client does not send a request that reaches it and was not compacted
-	From     string   `json:"from"`             // how it is worked out, for people
+	Of       Quantity `json:"of,omitempty"`     // the quantity that is compared
+	Acts     bool     `json:"acts"`             // the stage acts where the comparison holds, and its events name Tokens
+	Blocks   bool     `json:"blocks,omitempty"` // the client does not send a request that reaches the limit and was not compacted
+	From     string   `json:"from"`             // how the limit is derived, in words
 
-	Key   string `json:"-"` // the parameter to change, "clear_tool_uses.trigger", or the stage
-	Lower string `json:"-"` // how the limit gets lower; empty: Key, if a parameter, is made smaller
-	Raise string `json:"-"` // how the limit gets higher; empty: Key, if a parameter, is made larger
+	Key   string `json:"-"` // the parameter to change, such as "clear_tool_uses.trigger", or the stage
+	Lower string `json:"-"` // how to lower the limit; "": decrease Key, if it is a parameter
+	Raise string `json:"-"` // how to raise the limit; "": increase Key, if it is a parameter
 }
 
 // Quantity is what a limit is compared with.
 type Quantity string
 
-// The quantities.
 const (
 	OfContext  Quantity = "context"  // the whole prompt: overhead and messages
-	OfRequest  Quantity = "request"  // the prompt of the request to come, with what no response has counted yet
-	OfMessages Quantity = "messages" // the messages, without overhead
+	OfRequest  Quantity = "request"  // the prompt of the next request, with content that no response has counted yet
+	OfMessages Quantity = "messages" // the messages, without the overhead
 	OfResults  Quantity = "results"  // tool results
 	OfGrowth   Quantity = "growth"   // what was added since the stage last acted
 )
 
-// Circumstances are what limits depend on next to a policy's parameters.
+// Circumstances are what limits depend on in addition to a policy's parameters.
 type Circumstances struct {
-	Window    int    // context window, tokens
-	MaxInput  int    // the most that the model takes, tokens, where that has a limit next to Window; 0: it has none
-	MaxOutput int    // the model's largest output, tokens; 0: unknown
-	Agent     string // as Context.Agent
+	Window    int    // context window in tokens
+	MaxInput  int    // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxOutput int    // largest output of the model, in tokens; 0: unknown
+	Agent     string // see Context.Agent
 	Model     string // "": unknown
-	Set       bool   // as Context.WindowSet
+	Set       bool   // see Context.WindowSet
 
-	// For people: where MaxOutput is from, and what set a parameter next to the policy (the key alone where nothing
-	// did). Nil: nothing is known of that.
+	// For reports: OutputFrom is the source of MaxOutput. By returns a parameter's key with whatever overrode the
+	// policy's value, such as an environment variable, or the bare key. Nil: nothing is known of overrides.
 	OutputFrom string
 	By         func(key string) string
 }
 
-// Name is a parameter's key with what set it.
+// Name returns a parameter's key with whatever overrode its value (By).
 func (c *Circumstances) Name(key string) string {
 	if c.By == nil {
 		return key
@@ -59,7 +58,7 @@ func (c *Circumstances) Name(key string) string {
 	return c.By(key)
 }
 
-// Limits are the limits of a stage or a policy, and what is no number of tokens but decides when a stage acts.
+// Limits are the limits of a stage or a policy, with Notes on conditions that are not a number of tokens.
 type Limits struct {
 	List  []Limit
 	Notes []string
@@ -68,7 +67,7 @@ type Limits struct {
 // Add adds a limit.
 func (l *Limits) Add(limit Limit) { l.List = append(l.List, limit) }
 
-// Acts adds a limit of context at which the stage acts, where it is reached unless the operator says otherwise.
+// Acts adds a limit at which the stage acts: it sets Acts, and Of to OfContext, and Operator to ">=" where it is "".
 func (l *Limits) Acts(limit Limit) {
 	limit.Of = OfContext
 	limit.Acts = true
@@ -76,19 +75,20 @@ func (l *Limits) Acts(limit Limit) {
 	l.Add(limit)
 }
 
-// Note adds a sentence.
+// Note adds a sentence to Notes.
 func (l *Limits) Note(format string, args ...any) {
 	l.Notes = append(l.Notes, fmt.Sprintf(format, args...))
 }
 
-// StageLimits are the limits of a stage in given circumstances, as they are listed.
+// StageLimits collects the limits of a stage in given circumstances; a method Limits of the stage's parameters adds
+// them.
 type StageLimits struct {
 	Circumstances
 	Limits
 	Stage *StageConfig
 }
 
-// Limits are the limits at which the policy's stages act, in their order.
+// Limits returns the limits at which the policy's stages act, in the order of the stages.
 func (p *Policy) Limits(c Circumstances) Limits {
 	all := Limits{List: []Limit{}}
 	for _, s := range p.shared {
@@ -105,8 +105,7 @@ func (p *Policy) Limits(c Circumstances) Limits {
 	return all
 }
 
-// CompactsAt is the smallest limit of context at which a stage compacts the whole conversation, tokens; 0 where none
-// does.
+// CompactsAt returns the lowest number of tokens at which a stage compacts the whole conversation; 0: none does.
 func (p *Policy) CompactsAt(c Circumstances) int {
 	at := 0
 	for i := range p.Stages {
@@ -132,8 +131,7 @@ func (s *StageConfig) compactsAt(c Circumstances) *Limit {
 	return at
 }
 
-// FitsFrom is the first client version from which on a session's window may be fitted to what it records, empty where
-// the policy does not compact as such a client does.
+// FitsFrom returns the Compaction.FitsFrom of the first stage that has one, or "".
 func (p *Policy) FitsFrom() string {
 	for i := range p.Stages {
 		if s := &p.Stages[i]; s.Definition.Compaction != nil && s.Definition.Compaction.FitsFrom != "" {
@@ -143,7 +141,7 @@ func (p *Policy) FitsFrom() string {
 	return ""
 }
 
-// Limits are those of the stage, each with its name.
+// Limits returns the limits of the stage.
 func (s *StageConfig) Limits(c Circumstances) Limits {
 	of := StageLimits{Circumstances: c, Stage: s}
 	if p, ok := s.Params.(interface{ Limits(l *StageLimits) }); ok {
@@ -159,7 +157,7 @@ func (s *StageConfig) Limits(c Circumstances) Limits {
 	return l
 }
 
-// Thousands is a number with commas: 180,000.
+// Thousands writes a number with commas: 180,000.
 func Thousands(n int) string {
 	out := ""
 	d := strconv.Itoa(n)

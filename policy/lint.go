@@ -13,40 +13,39 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Finding is something in a policy that is allowed but questionable: a stage that can never fire, an order no product
-// has, two stages that compete.
+// Finding is something in a policy that is allowed but questionable: a stage that can never act, an order that no
+// product has, two stages that both compact.
 type Finding struct {
-	Position        // of Key, or of what causes it in the user's file; zero where the policy has no file
-	Key      string `json:"key"` // "snip", "window.buffer"
+	Position        // of Key in the user's file, or of what causes the finding; zero: no file
+	Key      string `json:"key"` // the stage or parameter: "snip", "window.buffer"
 	Rule     string `json:"rule"`
 	Msg      string `json:"message"`
-	Hint     string `json:"hint,omitempty"`
+	Hint     string `json:"hint,omitempty"` // what to do
 }
 
-// String is "FILE:LINE:COL: what is questionable: what to do (rule)".
+// String returns "FILE:LINE:COL: MESSAGE: HINT (RULE)".
 func (f Finding) String() string {
 	e := Error{Position: f.Position, Msg: f.Key + ": " + f.Msg, Hint: f.Hint}
 	return e.Error() + " (" + f.Rule + ")"
 }
 
-// Rule is a kind of finding.
+// Rule is a kind of finding of Lint; Rules describes each.
 type Rule string
 
-// The rules of Lint.
 const (
-	RuleWindow     Rule = "window"
-	RuleOrder      Rule = "order"
-	RuleCompete    Rule = "compete"
-	RuleAlone      Rule = "alone"
-	RuleNever      Rule = "never"
-	RuleAlways     Rule = "always"
-	RuleContradict Rule = "contradict"
-	RuleUnused     Rule = "unused"
-	RuleSummary    Rule = "summary"
-	RuleCondition  Rule = "condition"
+	RuleWindow     Rule = "window"     // limits that leave no room in the context window
+	RuleOrder      Rule = "order"      // an order of stages that the product or the API does not have
+	RuleCompete    Rule = "compete"    // two stages compact the whole conversation
+	RuleAlone      Rule = "alone"      // a stage needs another one that is missing
+	RuleNever      Rule = "never"      // a stage can never act
+	RuleAlways     Rule = "always"     // a stage acts at every request
+	RuleContradict Rule = "contradict" // parameters contradict each other, or the cache
+	RuleUnused     Rule = "unused"     // a parameter has no effect
+	RuleSummary    Rule = "summary"    // a choice of summary is never reached, or may not exist
+	RuleCondition  Rule = "condition"  // a condition is always true or false, or cannot work
 )
 
-// Rules lists the rules, each with what it finds.
+// Rules returns the rules of Lint with their descriptions.
 func Rules() []RuleDoc {
 	return []RuleDoc{
 		{RuleWindow, "the output reserve leaves nothing of the window, or requests are blocked before they are compacted"},
@@ -62,7 +61,7 @@ func Rules() []RuleDoc {
 	}
 }
 
-// RuleDoc is a rule with what it finds.
+// RuleDoc is a rule and a description of what it finds.
 type RuleDoc struct {
 	Name Rule
 	Doc  string
@@ -75,8 +74,8 @@ const (
 	assumedOverhead = 18800
 )
 
-// Lint finds what is allowed but questionable. The findings are in the order of the file, else of the stages, each
-// where it can be changed.
+// Lint returns what is allowed but questionable in a policy, in the order of its file, else of its stages. A finding is
+// at the place where it can be mended.
 func Lint(p *Policy) []Finding {
 	found := findings(p)
 	for i := range found {
@@ -86,7 +85,7 @@ func Lint(p *Policy) []Finding {
 	return found
 }
 
-// Idle says of parameters and stages of a policy that they change nothing, as Lint does.
+// Idle returns the parameters and stages of p that have no effect, in the words of Lint.
 func Idle(p *Policy) (list []string) {
 	for _, f := range findings(p) {
 		if f.Rule == string(RuleNever) || f.Rule == string(RuleUnused) {
@@ -183,7 +182,7 @@ func (l *linter) off(c *Check) {
 	}
 }
 
-// Lacks says that the client has no such stage; "": it has.
+// Lacks returns a note where the product has no such stage with these parameters, else "".
 func (s *StageConfig) Lacks() string {
 	if p, ok := s.Params.(interface{ Lacks() string }); ok {
 		return p.Lacks()
@@ -368,25 +367,25 @@ func (l *linter) policy() {
 	}
 }
 
-// Check is what a stage's own check sees of the policy it is part of.
+// Check is the policy as seen by the check of one of its stages, which adds findings to it.
 type Check struct {
 	*linter
 	Stage *StageConfig
 }
 
-// Add reports a finding at a key: a stage, or one of its parameters.
+// Add adds a finding at key, which is a stage or one of its parameters.
 func (c *Check) Add(rule Rule, key, hint, msg string, args ...any) {
 	c.add(rule, key, hint, msg, args...)
 }
 
-// Unused reports a parameter without effect where it has another value than its default.
+// Unused adds a finding, with why as the reason, where when is true and the parameter differs from its default.
 func (c *Check) Unused(key string, when bool, why string, args ...any) {
 	if when && c.IsSet(key) {
 		c.add(RuleUnused, key, "leave it out", "it has no effect: "+why, args...)
 	}
 }
 
-// Less reports a parameter of the stage that is not below another one.
+// Less adds a finding where a, the value of the parameter small, is not below b, the value of the parameter large.
 func (c *Check) Less(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a >= b {
@@ -394,7 +393,7 @@ func (c *Check) Less(small string, a int, large string, b int) {
 	}
 }
 
-// AtMost reports a parameter of the stage that is above another one.
+// AtMost adds a finding where a, the value of the parameter small, is above b, the value of the parameter large.
 func (c *Check) AtMost(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a > b {
@@ -402,10 +401,10 @@ func (c *Check) AtMost(small string, a int, large string, b int) {
 	}
 }
 
-// Has returns a stage of the policy, nil where it has none of that name.
+// Has returns the policy's stage with a name, or nil.
 func (c *Check) Has(stage string) *StageConfig { return c.stage(stage) }
 
-// Follows reports whether the stage is listed after another one.
+// Follows reports whether the stage comes after the stage with the given name.
 func (c *Check) Follows(stage string) bool {
 	for i := range c.Stages {
 		switch c.Stages[i].Definition.Name {
@@ -418,7 +417,7 @@ func (c *Check) Follows(stage string) bool {
 	return false
 }
 
-// Warm reports a pause that is no longer than the life of a cache entry.
+// Warm adds a finding where pause is shorter than the TTL of the prompt cache.
 func (c *Check) Warm(key string, pause time.Duration) {
 	life := 5 * time.Minute
 	if c.Cache.TTL == "1h" {
@@ -429,16 +428,17 @@ func (c *Check) Warm(key string, pause time.Duration) {
 	}
 }
 
-// Window is the policy's context window, 200,000 where it leaves that open.
+// Window returns the policy's context window in tokens, or 200,000 where the policy sets none.
 func (c *Check) Window() int { return c.context(assumedContext) }
 
 // FixedWindow reports whether the policy sets its window.
 func (c *Check) FixedWindow() bool { return c.Policy.Window.Context > 0 }
 
-// LargestWindow is the policy's window, or where it leaves that open the largest of any model.
+// LargestWindow returns the policy's context window in tokens, or the largest of any model where the policy sets none.
 func (c *Check) LargestWindow() int { return c.context(largestContext) }
 
-// Overhead is the policy's system prompt and tools, 18,800 where it leaves that open, tokens.
+// Overhead returns the policy's overhead in tokens, or 18,800 where the policy sets none: the figure of Claude Code
+// 2.1.19's /context.
 func (c *Check) Overhead() int {
 	if c.Policy.Window.Overhead.Given {
 		return c.Policy.Window.Overhead.Tokens
@@ -446,15 +446,16 @@ func (c *Check) Overhead() int {
 	return assumedOverhead
 }
 
-// Limits are the stage's in a context window.
+// Limits returns the stage's limits in a context window of that many tokens.
 func (c *Check) Limits(window int) []Limit {
 	return c.Stage.Limits(Circumstances{Window: window}).List
 }
 
 func (c *Check) context(window int) int { return cmp.Or(c.Policy.Window.Context, window) }
 
-// Ceiling is the number of tokens that no prompt exceeds for long in a window, whatever the stage does: the window,
-// or the limit of a compaction; and which of them it is, for a sentence.
+// Ceiling returns the number of tokens that prompts stay below even without the stage, in a context window of that size
+// (or the policy's own): the window, or the lowest limit of a compaction. what names which of the two, for use in a
+// sentence.
 func (c *Check) Ceiling(window int) (tokens int, what string) {
 	window = c.context(window)
 	tokens = window
@@ -478,7 +479,7 @@ func (c *Check) Ceiling(window int) (tokens int, what string) {
 	return tokens, what
 }
 
-// IsSet reports whether a parameter has another value than its default.
+// IsSet reports whether a parameter differs from its default.
 func (c *Check) IsSet(key string) bool {
 	f, err := c.field(key)
 	if err != nil {

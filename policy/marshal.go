@@ -9,8 +9,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Marshal writes a policy with every default spelled out, in an order that never changes. Decode reads it back as the
-// same policy.
+// Marshal returns a policy as YAML with every default written out, in a fixed order. Decode reads it back as the same
+// policy.
 func Marshal(p *Policy) []byte {
 	root := strict.Map()
 	c := p.Clone()
@@ -40,7 +40,7 @@ func (p *Policy) about() []strict.Field {
 	return slices.DeleteFunc(fields, func(f strict.Field) bool { return f.Ref.IsZero() })
 }
 
-// Change is one key in which two policies differ. Values are YAML on one line; "" means that the policy has no such
+// Change is one key in which two policies differ. The values are YAML on one line; "" means that the policy lacks the
 // key.
 type Change struct {
 	Key  string `json:"key"`
@@ -48,9 +48,9 @@ type Change struct {
 	To   string `json:"to"`
 }
 
-// Diff lists what differs between two policies, key by key, every default spelled out: where they come from, the
-// window, the cache, the list of stages, then the parameters of each stage. Product and time of validity count between
-// releases alone. Policies without a difference do the same.
+// Diff lists the keys in which two policies differ, every default written out: their source, the window, the cache, the
+// list of stages, then the parameters of each stage. Product and validity are compared only between two releases.
+// Policies without a difference act in the same way.
 func Diff(a, b *Policy) []Change {
 	var list []Change
 	add := func(key, from, to string) {
@@ -86,8 +86,8 @@ type Setting struct {
 	Value string
 }
 
-// Resolved lists all that decides how a policy acts, every default spelled out: whether it is the recorded one, the
-// list of stages, the window, the cache, the parameters of each stage. Where it comes from is left out.
+// Resolved returns everything that decides how the policy acts, every default written out: whether it is the recorded
+// track, the list of stages, the window, the cache, the parameters of each stage. It leaves out the policy's source.
 func (p *Policy) Resolved() []Setting {
 	list := []Setting{
 		{"version", p.Version},
@@ -109,8 +109,7 @@ func (p *Policy) stageNames() (list []string) {
 	return list
 }
 
-// DiffSettings lists what differs between two lists of settings: the keys of the first in their order, then those
-// that only the second has.
+// DiffSettings lists the differences of two lists of settings: the keys of a in their order, then those only in b.
 func DiffSettings(a, b []Setting) []Change {
 	from := map[string]string{}
 	to := map[string]string{}

@@ -1,7 +1,17 @@
-// Package policy defines a context-management policy as data. A Policy is a YAML file of limits and an ordered
-// list of stages with parameters; a Stage proposes edits to a View; the engine (package replay) applies them.
+// Package policy defines a context-management policy as data. A Policy is a YAML file of limits and an ordered list of
+// stages with parameters. A Stage proposes edits of a View; package replay applies them and runs the stages.
 //
-// Raw messages never change: view = raw + edits.
+// # Terms
+//
+// The terms of package session apply: client, chain, main request, raw history, recorded track, on no line. The view,
+// or model view, is what a policy leaves of the raw history for the model at one request: view = raw + edits; recorded
+// messages never change. An item is a message of the view. The payload is the part of the view that the server
+// processes, without content that it clears itself; a payload-only edit changes the payload and not the view. The
+// overhead is everything else that each request sends: system prompt, tool definitions and words on no line. The weight
+// of an item is its tokens by the counter of the replay (Timeline.Counter of package replay). A round is a response
+// with the results of its calls. To prune is to clear old tool results at the end of a turn, as OpenCode does. Regret
+// is the content that a policy removed and the session used later. A bare name is a product's name without a version,
+// such as claude-code. Requests are numbered from 1.
 package policy
 
 import (
@@ -13,28 +23,28 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Policy is a resolved policy: every default spelled out, ready to run.
+// Policy is a resolved policy: every default is written out.
 type Policy struct {
 	Name     string
-	About    string // one sentence
-	Source   string // product, version, where it is written down
-	Differs  string // what the client does otherwise, next to what its stages say; "": nothing is known
-	Product  string // whose release it is: the bare name that means it for sessions of its time; "": no product's
-	Version  string // first release it stands for, or the very one that was asked for; texts follow it
-	Date     string // of the commit or release that Source names, YYYY-MM-DD
-	Valid    Valid
-	Chosen   string   // why a bare name means this policy for a session; "": it was named
-	Older    bool     // with Chosen: the session is older than the release, which is the oldest known
-	Newer    string   // that the release is newer than those that were read, or that there is a newer one; part of Chosen where that is set
-	Former   []string // names that it, or what it extends, had once, and by which it was named
-	Truth    Truth
-	Score    *Score // of a built-in policy that recordings of its product can score, unchanged by settings; else nil
-	Recorded bool   // the engine's own track: what the client really did
+	About    string   // one sentence
+	Source   string   // product and version that it reproduces, and where that is described
+	Differs  string   // how the client differs, in addition to what the stages say (Definition.Differs); "": nothing is known
+	Product  string   // bare name of the product whose release it is; "": none
+	Version  string   // first release with these rules, or the release that was asked for; the wording (placeholders, prompts) follows it
+	Date     string   // date of the commit or release in Source, YYYY-MM-DD
+	Valid    Valid    // when the release was current
+	Chosen   string   // why a bare name stands for this policy; "": the policy was given by its own name
+	Older    bool     // with Chosen: the session is older than the oldest known release, which this is
+	Newer    string   // a note that the release is newer than every examined one, or that a newer one exists; part of Chosen where that is set
+	Former   []string // former names of the policy, or of one that it extends, that the caller used
+	Truth    Truth    // evidence that the policy acts as the product does
+	Score    *Score   // for a built-in policy without changed settings that recorded sessions can score; else nil
+	Recorded bool     // it is the recorded track: what the client really did
 	Window   Window
 	Cache    Caching
-	Numbers  []Number // that its conditions use, by name
-	Stages   []StageConfig
-	File     string // where it was read from; "" for a built-in one
+	Numbers  []Number      // named numbers for its conditions, sorted by name
+	Stages   []StageConfig // in the order in which they run
+	File     string        // the file; "" for a built-in policy
 
 	asked  string              // the very release that Version is, where it is one; "": Version is the first of several
 	shared []*Shared           // of all families; only those that a stage reads count
@@ -44,8 +54,8 @@ type Policy struct {
 	moving string              // the name by which it, or what it extends, extends a release, where that means another one in another session
 }
 
-// As is the policy as a release of its product, chosen for a session: its texts are that release's, version "" is p's
-// own. It shares everything else with p.
+// As returns p as if it were the release version of its product ("": that of p), with Chosen, Newer and Older set as
+// given. The copy shares everything else with p.
 func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 	c := *p
 	c.Version = cmp.Or(version, p.Version)
@@ -56,14 +66,14 @@ func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 	return &c
 }
 
-// Moving is the product's bare name that the policy extends, or what it extends does; "": it extends none.
+// Moving returns the bare name in extends, of the policy or of one that it extends; "": none.
 func (p *Policy) Moving() string { return p.moving }
 
-// Extended stands in Chosen between the release that a policy extends by a bare name and why that means it.
+// Extended separates, in Policy.Chosen, the release that a bare name in extends stands for from the reason for it.
 const Extended = " is extended: "
 
-// ModelWindow is the window that the client of a stage takes a model to have on a day, or in the release that was asked
-// for; zero: the model's own.
+// ModelWindow returns the limits that the policy's client assumes for a model on a day, or in the release that As set.
+// A zero result means that the model's own limits apply.
 func (p *Policy) ModelWindow(model string, day time.Time) (l ModelLimits) {
 	for i := range p.Stages {
 		if find := p.Stages[i].Definition.Models; find != nil && l.Context == 0 {
@@ -73,11 +83,11 @@ func (p *Policy) ModelWindow(model string, day time.Time) (l ModelLimits) {
 	return l
 }
 
-// StageConfig is one stage of a policy with its parameters: a pointer to the parameter struct of its definition.
+// StageConfig is one stage of a policy with its parameters.
 type StageConfig struct {
 	Definition Definition
-	Params     any
-	Shared     any // the shared parameters its definition names, the policy's own
+	Params     any // pointer to the parameter struct of Definition
+	Shared     any // pointer to the policy's values of Definition.Shared
 	When       When
 }
 
@@ -85,82 +95,85 @@ type StageConfig struct {
 type (
 	// Position is a place in a policy file.
 	Position = strict.Position
-	// Error is something wrong in a policy, with its place.
+	// Error is an error in a policy, with its position.
 	Error = strict.Error
-	// Errors is everything that is wrong in a policy.
+	// Errors is a list of all errors in a policy.
 	Errors = strict.Errors
-	// Param describes one parameter of a stage or of a block.
+	// Param describes a parameter of a stage or of a block of a policy.
 	Param = strict.Param
 )
 
-// Family is the stages of one product, library or provider with everything that is known of them. Policies, commands,
-// reports and documentation learn of a stage from its family alone.
+// Family is the stages of one product, library or provider with everything that is known of them. Other packages know a
+// stage only through its family.
 type Family struct {
-	Name   string // the folder's: "claude"
-	Title  string // the product's, for people: "Claude Code"
+	Name   string // name of its folder: "claude"
+	Title  string // name of the product: "Claude Code"
 	Stages []Definition
 
 	// Orders are the orders in which the product runs its stages, each a list of their names.
 	Orders [][]string
 
-	// Environment changes a policy as the product's environment variables would; nil: it has none. Variables are their
-	// names.
+	// Environment changes a policy as the product's environment variables would; nil: it has none. Variables lists
+	// their names.
 	Environment func(e *Environment)
 	Variables   []string
 
-	// ClearsThinking reports whether the server clears the thinking of earlier turns of a model where a request does
-	// not say otherwise; nil: never.
+	// ClearsThinking reports whether the server drops, by default, the thinking of earlier turns for this model; nil:
+	// never.
 	ClearsThinking func(model string) bool
 
-	// KeepsUnanswered reports whether the server keeps the thinking of such a model's turn that ended without a final
-	// answer until one is given; nil: never.
+	// KeepsUnanswered reports whether, for a model with ClearsThinking, the server keeps the thinking of a turn that
+	// ended without a final answer until a later turn gives one; nil: never.
 	KeepsUnanswered func(model string) bool
 
-	// Recorder is the product's client where its sessions are read; nil: they are not.
+	// Recorder is the product's client, where its sessions can be read; else nil.
 	Recorder *Recorder
 
-	// Presets holds the family's built-in policies, NAME.yaml each. A file of a product has its keys product, version and
-	// valid each on a line, unquoted, before extends and stages; loading another one fails. Nil: it has none.
+	// Presets holds the built-in policies of the family, each in a file NAME.yaml; nil: none. In a file that belongs to
+	// a product, the keys product, version and valid each stand on one line, unquoted, before extends and stages. A
+	// file that does not follow this rule fails to load.
 	Presets fs.FS
 
-	Aliases []Alias
+	Aliases []Alias // other names of its built-in policies
 }
 
-// Alias is another name of a built-in policy, where a product has the same rules.
+// Alias is another name of a built-in policy, such as a release with the same rules.
 type Alias struct {
 	Name, Policy     string
-	Product, Version string // of which it is a release; "": of none
+	Product, Version string // the release that the name stands for; "": none
 	Valid            Valid
-	Former           bool // the policy had this name once: a warning names the present one
+	Former           bool // a former name of the policy; its use gives a warning with the present name
 }
 
-// MicrocompactionRule is a client's rule for clearing old tool results.
+// MicrocompactionRule is a client's rule for clearing old tool results (microcompaction).
 type MicrocompactionRule interface {
-	// Leaves reports whether a marked result stays as it is in the view.
+	// Leaves reports whether the rule lists a result as cleared but does not change it, for example one that is a
+	// placeholder already.
 	Leaves(v View, texts TextSource, t Target) (bool, error)
 
-	// Stub makes what takes the place of a result.
+	// Stub returns the content that takes the place of a result.
 	Stub(v View, r Result) Content
 
-	// Stage clears what the rule clears, whether its conditions hold or not.
+	// Stage returns a stage that clears what the rule clears, whether or not its conditions hold.
 	Stage() Stage
 }
 
-// Environment is what environment variables do to a policy.
+// Environment applies environment variables to a policy.
 type Environment struct {
-	Policy   *Policy
-	Get      func(name string) string
-	From     map[string]string // by key: the variable that set it
-	Warnings []string
+	Policy   *Policy                  // the policy, which Change changes
+	Get      func(name string) string // value of an environment variable; "": not set
+	From     map[string]string        // by key of a parameter: the variable that set it
+	Warnings []string                 // what Warn adds
 }
 
-// Has reports whether the policy has a parameter.
+// Has reports whether the policy has the parameter key.
 func (e *Environment) Has(key string) bool {
 	_, err := e.Policy.field(key)
 	return err == nil
 }
 
-// Change sets a parameter that the policy has for a variable. It reports whether the policy takes the value.
+// Change sets the parameter key, which the policy has, to the value of a variable. It reports whether the policy
+// accepts the value.
 func (e *Environment) Change(key, value, variable string) bool {
 	if e.Policy.Set(key, value) != nil {
 		return false
@@ -169,12 +182,12 @@ func (e *Environment) Change(key, value, variable string) bool {
 	return true
 }
 
-// Warn adds a sentence about a variable that is not followed.
+// Warn adds a warning about a variable that is ignored.
 func (e *Environment) Warn(variable, format string, args ...any) {
 	e.Warnings = append(e.Warnings, "environment variable "+variable+": "+fmt.Sprintf(format, args...))
 }
 
-// Shared are the parameters that stages of the family share, nil for none.
+// Shared returns the parameters that stages of the family share; nil: none.
 func (f *Family) Shared() *Shared {
 	for i := range f.Stages {
 		if s := f.Stages[i].Shared; s != nil {

@@ -5,40 +5,40 @@ import (
 	"time"
 )
 
-// Programs starts the programs that policies name. Whoever replays gives it: without it no policy starts anything.
+// Programs starts the programs that policies name. The caller of a replay supplies it; without it, no policy starts a
+// program.
 type Programs interface {
 	Start(c ProgramCommand) (Program, error)
 }
 
-// ProgramCommand is how a program is started.
+// ProgramCommand is a program to start.
 type ProgramCommand struct {
 	Words  []string // the program, which is looked up as a shell does, and its arguments
-	Folder string   // where it runs; "": the folder of the process
+	Folder string   // working directory; "": that of this process
 }
 
-// Program is a running program that is asked line by line. It is used by one goroutine.
+// Program is a running program that answers line by line. It is not safe for concurrent use.
 type Program interface {
-	// Ask writes a line and returns the next line of the program, both without line end. The error says in a few words
-	// what the program did instead within the limit.
+	// Ask writes a line and returns the next line of the program, both without newline. The error says in a few words
+	// what the program did instead of answering within the limit.
 	Ask(line []byte, limit time.Duration) ([]byte, error)
 
-	// Close ends the program and all that it started.
+	// Close ends the program and all processes that it started.
 	Close()
 }
 
-// ProgramStage is a stage that runs a program. Its Definition states that too.
+// ProgramStage is a stage that runs a program (Definition.Program).
 type ProgramStage interface {
 	Stage
 
-	// Open gives the stage, before it runs, what starts its program, and the folder that the program's name is
-	// relative to.
+	// Open is called before the stage runs. p starts the program; its name is relative to folder.
 	Open(p Programs, folder string)
 
 	// Close ends the program. The stage does not run after that.
 	Close()
 }
 
-// Programs lists the names of the policy's stages that run a program.
+// Programs returns the names of the stages that run a program.
 func (p *Policy) Programs() (stages []string) {
 	for _, s := range p.Stages {
 		if s.Definition.Program != "" {
@@ -48,7 +48,7 @@ func (p *Policy) Programs() (stages []string) {
 	return stages
 }
 
-// Folder is the folder of the file in which a key was written; "" where it was written in none.
+// Folder returns the folder of the file in which key was written; "": in no file.
 func (p *Policy) Folder(key string) string {
 	at := p.Position(key)
 	if at.Line == 0 {
@@ -59,8 +59,8 @@ func (p *Policy) Folder(key string) string {
 
 // SentBlock is a block of a message as the Messages API takes it.
 type SentBlock struct {
-	Source Target // WholeItem where it is no block of its item, such as a tag that has no text to follow
-	Type   string // as the API names it: "text", "tool_result" …
-	ID     string // of a tool_use and a tool_result: that of the call
+	Source Target // WholeItem as its Block: not a block of its item, such as a tag on a message without text
+	Type   string // type in the API: "text", "tool_result" …
+	ID     string // for a tool_use and a tool_result: the id of the call
 	JSON   []byte
 }

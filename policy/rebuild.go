@@ -7,9 +7,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Rebuild makes a policy of what [Policy.Resolved] lists. It acts as the policy that was listed; where it comes from
-// is not known. Settings may be those of another version: a parameter that they leave out has its default, and unknown
-// are the keys of parameters that no stage of the policy has here. The error says why there is no such policy here.
+// Rebuild makes a policy from the settings that Policy.Resolved returned. It acts like that policy; its source is not
+// known. The settings may come from another version of ctxkit: a missing parameter has its default, and unknown lists
+// the keys that no stage of the policy has in this version. Rebuild returns an error where this version cannot make the
+// policy.
 func Rebuild(name string, settings []Setting, reg Registry) (p *Policy, unknown []string, err error) {
 	p = defaults(reg)
 	p.Name = name

@@ -8,14 +8,15 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Registry is the stages a policy may name. The zero value knows none.
+// Registry is the set of stages that a policy may name. The zero value is empty.
 type Registry struct {
 	definitions []Definition // by name
 	families    []Family
 }
 
-// NewRegistry checks the names and functions of the families' stages and sorts the stages by name. [Registry.Check]
-// checks their parameters, which takes longer: call it in a test of a family.
+// NewRegistry returns a registry of the families' stages. It returns an error for a family or stage that is defined
+// twice, and for a stage without a valid name, a summary, a moment or New. Registry.Check checks the parameters, which
+// takes longer: call it in a test of a family.
 func NewRegistry(families ...Family) (Registry, error) {
 	r := Registry{families: slices.Clone(families)}
 	names := map[string]bool{}
@@ -45,7 +46,7 @@ func NewRegistry(families ...Family) (Registry, error) {
 	return r, nil
 }
 
-// Check reports the first stage whose parameter struct, its tags or its default values are wrong.
+// Check returns an error for the first stage whose parameter struct, tags or default values are wrong.
 func (r Registry) Check() error {
 	for _, d := range r.definitions {
 		if d.Shared != nil {
@@ -71,16 +72,16 @@ func paramFields(params any) []strict.Field {
 	return fields
 }
 
-// Parameters lists the parameters of a stage with their defaults.
+// Parameters lists the parameters of the stage with their defaults.
 func (d Definition) Parameters() []Param { return strict.Params(d.Params) }
 
-// Definitions lists the stages by name.
+// Definitions returns the stages, sorted by name.
 func (r Registry) Definitions() []Definition { return slices.Clone(r.definitions) }
 
-// Families lists the families as they were given.
+// Families returns the families in the order in which they were given.
 func (r Registry) Families() []Family { return slices.Clone(r.families) }
 
-// Lookup finds a stage by name.
+// Lookup returns the stage with a name.
 func (r Registry) Lookup(name string) (Definition, bool) {
 	i := slices.IndexFunc(r.definitions, func(d Definition) bool { return d.Name == name })
 	if i < 0 {
@@ -89,7 +90,7 @@ func (r Registry) Lookup(name string) (Definition, bool) {
 	return r.definitions[i], true
 }
 
-// Names lists the names of the stages, sorted.
+// Names returns the sorted names of the stages.
 func (r Registry) Names() []string {
 	list := make([]string, len(r.definitions))
 	for i, d := range r.definitions {

@@ -2,25 +2,25 @@ package policy
 
 import "github.com/ctxkit/ctxkit/jsonl"
 
-// Requester is implemented by stages that know what a call of their own is sent. Of the calls of others only the
-// tokens are known.
+// Requester is implemented by stages that know the messages of their own model calls. Of the calls of other stages only
+// the tokens are known.
 type Requester interface {
-	// Request is what the call of the edit that Run has just returned is sent, also one that is refused. The edit is not
-	// applied yet.
+	// Request returns the request of the call of e, an edit that Run has just returned, or of its refused call. e is
+	// not applied yet.
 	Request(c *Context, e *Edit) (CallRequest, error)
 }
 
-// CallRequest is the request of a model call that a policy makes itself, by what makes it of the view.
+// CallRequest describes the request of a Call as changes of the view from which it is made.
 type CallRequest struct {
-	System    string   // its own system prompt; empty: the session's, or not known
-	Edits     []Edit   // applied to the view in order, they leave the messages that are sent; the last attaches the prompt
+	System    string   // its own system prompt; "": that of the session, or unknown
+	Edits     []Edit   // edits that turn the view into the messages of the request, in order; the last one attaches the prompt
 	Without   []Target // blocks that are not sent
-	MaxOutput int      // the largest answer, tokens; 0: as the session's requests
-	Unknown   string   // what is not known of it, a sentence without a stop; empty: nothing
+	MaxOutput int      // largest output in tokens; 0: as in the session's requests
+	Unknown   string   // what is not known of the request, as a sentence without its period; "": nothing
 }
 
-// Asking is the edit that attaches the message that asks for a summary: the prompt's text, or where that is not known,
-// "", a placeholder of a number of tokens.
+// Asking returns the edit that attaches the prompt for a summary. Where text is "", a placeholder of that many tokens
+// stands for it.
 func Asking(text string, tokens int) Edit {
 	s := Synthetic{Role: "user", Label: "prompt", Contents: []Content{Text(text)}}
 	if text == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Clone copies a policy, parameters included.
+// Clone returns a copy of the policy and its parameters.
 func (p *Policy) Clone() *Policy {
 	c := *p
 	c.Stages = nil
@@ -27,8 +27,8 @@ func (p *Policy) Clone() *Policy {
 	return &c
 }
 
-// Position is where a key was written: "window.buffer", "snip", "snip.tag", "stages", "name" …; a key that was left
-// out is where its owner is. It is zero where that is unknown.
+// Position returns the place where a key was written: "window.buffer", "snip", "snip.tag", "stages", "name". A key that
+// the file leaves out has the position of its stage or block. The zero value means unknown.
 func (p *Policy) Position(key string) Position {
 	if at, ok := p.at[key]; ok {
 		return at
@@ -37,7 +37,7 @@ func (p *Policy) Position(key string) Position {
 	return p.at[owner]
 }
 
-// Files lists the files the policy was read from, by the names they were opened by: its own, then those it extends. A
+// Files returns the files of the policy, by the names they were opened by: its own, then those that it extends. A
 // built-in policy has none.
 func (p *Policy) Files() []string { return p.files }
 
@@ -93,10 +93,11 @@ func (p *Policy) blocks() (list []block) {
 	return list
 }
 
-// Has reports whether the policy has a stage of that name.
+// Has reports whether the policy has the stage.
 func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
 
-// Try adds a trial to the stage it is for. The policy has such a stage.
+// Try adds a trial to the stage that it names, which the policy must have. It returns an error for a text that the
+// stage does not understand.
 func (p *Policy) Try(t Try) error {
 	s := p.stage(t.Stage)
 	p.Score = nil
@@ -154,7 +155,7 @@ func (p *Policy) readByNone(name string) bool {
 	return false
 }
 
-// Keys lists what Set can change, in order: the window's and the cache's parameters, then those of each stage.
+// Keys returns the keys of the parameters: those of the window and the cache, then those of each stage.
 func (p *Policy) Keys() []string {
 	var list []string
 	for _, b := range p.blocks() {
@@ -165,7 +166,7 @@ func (p *Policy) Keys() []string {
 	return list
 }
 
-// Get is a parameter's value as YAML on one line.
+// Get returns a parameter's value as YAML on one line. It returns an error for an unknown key.
 func (p *Policy) Get(key string) (string, error) {
 	if at := p.CompactsAt(roomy()[0]); key == ThresholdKey && at > 0 {
 		return strconv.Itoa(at), nil
@@ -177,8 +178,8 @@ func (p *Policy) Get(key string) (string, error) {
 	return f.Text(), nil
 }
 
-// Set changes one parameter: key is "stage.param" or "window.param", value its YAML. A policy that refuses the value
-// is left as it was.
+// Set changes one parameter: key is "stage.param", "window.param" or ThresholdKey, value is YAML. It returns an error
+// for an unknown key or an invalid value, and then leaves the policy as it was.
 func (p *Policy) Set(key, value string) error {
 	if key == ThresholdKey {
 		return p.setThreshold(value)

@@ -112,9 +112,7 @@ func TestExtends(t *testing.T) {
 		"window.context": "dir/p.yaml:2:19", "window.buffer": "dir/mid.yaml:2:18", "window.tail": "",
 		"kinds": "base:6:16", "kinds.count": "dir/mid.yaml:3:20", "kinds.gap": "base:6:16", "kinds.style": "dir/p.yaml:3:20",
 	} {
-		if got := p.Position(key).String(); got != want {
-			t.Errorf("%s: at %q, want %q", key, got, want)
-		}
+		same(t, want, p.Position(key).String(), key)
 	}
 
 	p = load("dir/sub/p.yaml", "extends: up.yaml\n")
@@ -126,9 +124,7 @@ func TestExtends(t *testing.T) {
 	if k := p.Stages[0].Params.(*kinds); len(p.Stages) != 1 || k.Count != 3 || k.Free != 0 {
 		t.Errorf("stages %+v", p.Stages)
 	}
-	if at := p.Position("kinds.count").String(); at != "dir/stages.yaml:2:10" {
-		t.Errorf("position %s", at)
-	}
+	same(t, "dir/stages.yaml:2:10", p.Position("kinds.count").String(), "position")
 }
 
 func TestSet(t *testing.T) {
@@ -182,9 +178,7 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s=%s: got %v, want %s", kv[0], kv[1], err, kv[2])
 		}
 	}
-	if diff := cmp.Diff(before, string(Marshal(p))); diff != "" {
-		t.Errorf("a refused value changed the policy:\n%s", diff)
-	}
+	same(t, before, string(Marshal(p)), "a refused value changed the policy")
 	if _, err := p.Get("kinds.cuont"); err == nil {
 		t.Error("Get of an unknown key gave no error")
 	}
@@ -242,9 +236,7 @@ func TestSharedKeys(t *testing.T) {
 				keys = append(keys, name)
 			}
 		}
-		if got := strings.Join(keys, " "); got != tt.want {
-			t.Errorf("%s: keys %s, want %s", tt.stages, got, tt.want)
-		}
+		same(t, tt.want, strings.Join(keys, " "), tt.stages)
 		text := string(Marshal(p))
 		for key, line := range map[string]string{"buffer": "\n  buffer: 1\n", "room": "\n  room: 2\n"} {
 			read := slices.Contains(keys, key)
@@ -252,9 +244,7 @@ func TestSharedKeys(t *testing.T) {
 				t.Errorf("%s: Get %s: %v, Marshal:\n%s", tt.stages, key, err, text)
 			}
 		}
-		if at := p.Position("window.buffer").String(); at != "p.yaml:1:18" {
-			t.Errorf("%s: window.buffer is at %s", tt.stages, at)
-		}
+		same(t, "p.yaml:1:18", p.Position("window.buffer").String(), tt.stages)
 	}
 }
 
@@ -271,9 +261,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	k.Tools[0], k.PerTool["Grep"], *k.Limit, k.Least.Value, k.Summary[0].Kind = "X", 1, 9, 9, SummaryOutline
 	sharedOf(&c.Stages[1]).Buffer = 1
 	c.at["kinds"] = Position{}
-	if diff := cmp.Diff(before, string(Marshal(p))); diff != "" {
-		t.Errorf("the copy's change reached the policy:\n%s", diff)
-	}
+	same(t, before, string(Marshal(p)), "the copy's change reached the policy")
 	if p.Position("kinds").Line != 1 {
 		t.Error("the copy's change reached the positions")
 	}
@@ -283,9 +271,7 @@ func TestCloneSharesNothing(t *testing.T) {
 		t.Errorf("a policy's change reached the shared parameters of the registry: %+v", d.Shared.Params)
 	}
 	d, _ := reg.Lookup("kinds")
-	if diff := cmp.Diff(defineKinds().Params, d.Params); diff != "" {
-		t.Errorf("a policy's change reached the registry:\n%s", diff)
-	}
+	same(t, defineKinds().Params, d.Params, "a policy's change reached the registry")
 }
 
 func TestDiff(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 //go:embed schema.json
 var schemaFrame []byte
 
-// Schema is the JSON Schema (draft 2020-12) of a policy file, made from the registry. It admits what Decode admits,
-// but for what a schema cannot say: names that must exist, keys that contradict one another.
+// Schema returns the JSON Schema (draft 2020-12) of policy files with the stages of reg. It accepts what Decode
+// accepts, and also files with names that do not exist or keys that contradict one another.
 func Schema(reg Registry) []byte {
 	var root map[string]any
 	if json.Unmarshal(schemaFrame, &root) != nil { // a test reads it

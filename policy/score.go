@@ -8,32 +8,33 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Hypothesis reports whether nothing confirms figures with this evidence: one analysis describes them.
+// Hypothesis reports whether nothing confirms figures with this evidence: t is TruthDescribed.
 func (t Truth) Hypothesis() bool { return t == TruthDescribed }
 
-// Score is how well a policy predicts the automatic compactions of recorded sessions, of which a backtest decides
-// each on the recorded view before its request. Compactions whose last message is not in the file do not count.
+// Score says how well a policy predicts the automatic compactions of recorded sessions. A backtest asks the policy
+// before every request, on the recorded view. Compactions that follow a message which is not in the file do not count.
 type Score struct {
 	Conversations int `json:"conversations"`
-	Requests      int `json:"requests"`    // each one a decision
-	Recorded      int `json:"recorded"`    // compactions
-	Decided       int `json:"decided"`     // at the exact request
+	Requests      int `json:"requests"`    // number of decisions
+	Recorded      int `json:"recorded"`    // recorded compactions
+	Decided       int `json:"decided"`     // of Recorded: predicted at the exact request
 	Alarms        int `json:"alarms"`      // decisions to compact where nothing is recorded
-	Free          int `json:"free"`        // at the exact request of a replay without the recorded session's compactions
-	FreeAlarms    int `json:"free_alarms"` // compactions of such a replay where nothing is recorded
+	Free          int `json:"free"`        // of Recorded: made at the exact request by a replay that does not follow the recorded compactions
+	FreeAlarms    int `json:"free_alarms"` // compactions of that replay where nothing is recorded
 
-	// Prunes is the same for results that the client clears where a turn ends; nil: none is recorded.
+	// Prunes is the score for results that the client clears at the end of a turn; nil: none is recorded.
 	Prunes *PruneScore `json:"prunes,omitempty"`
 
-	// Fitted is the same for the sessions whose window is fitted to their recorded compactions; nil: there is none.
+	// Fitted is the score for the sessions whose window was derived from their recorded compactions; nil: there are
+	// none.
 	Fitted *Score `json:"fitted,omitempty"`
 }
 
-// PruneScore is how well a policy predicts recorded prunes.
+// PruneScore says how well a policy predicts recorded prunes: clearings of old tool results at the end of a turn.
 type PruneScore struct {
-	Recorded int `json:"recorded"`
-	Same     int `json:"same"`   // of them: before the same request, and of exactly the same results
-	Alarms   int `json:"alarms"` // by the policy alone
+	Recorded int `json:"recorded"` // recorded prunes
+	Same     int `json:"same"`     // of Recorded: predicted before the same request and for exactly the same results
+	Alarms   int `json:"alarms"`   // prunes of the policy where none is recorded
 }
 
 // add sums scores up.
@@ -60,20 +61,20 @@ func (s *Score) add(o *Score) {
 	}
 }
 
-// Use is what a policy's name meant over sessions, and what stands behind it.
+// Use is what a policy's name stood for in several sessions, with the evidence.
 type Use struct {
 	Name   string  `json:"name"`
-	Ran    []Ran   `json:"ran,omitempty"`   // releases that a bare name meant, oldest first
-	Newer  string  `json:"newer,omitempty"` // that a release is newer than those that were read, or that there is a newer one
-	Truths []Truth `json:"truth,omitempty"` // of all that ran, sorted
-	Score  *Score  `json:"score,omitempty"` // of all that ran together; nil: none is scored
+	Ran    []Ran   `json:"ran,omitempty"`   // policies that a bare name stood for, oldest release first
+	Newer  string  `json:"newer,omitempty"` // a note that a release is newer than every examined one, or that a newer one exists; else ""
+	Truths []Truth `json:"truth,omitempty"` // evidence for all that ran, sorted
+	Score  *Score  `json:"score,omitempty"` // score of all that ran together; nil: none is scored
 }
 
-// Ran is a policy that a bare name meant, and in how many sessions.
+// Ran is a policy that a bare name stood for, and the number of sessions in which it did.
 type Ran struct {
 	Policy   string `json:"policy"`
 	Sessions int    `json:"sessions"`
-	Older    int    `json:"older,omitempty"` // of Sessions: those older than the release, the oldest known of its product
+	Older    int    `json:"older,omitempty"` // of Sessions: sessions older than the release, which is the oldest known of its product
 }
 
 // Add adds sessions in which a policy ran.
@@ -87,7 +88,7 @@ func (u *Use) Add(ran Ran) {
 	u.Ran[i].Older += ran.Older
 }
 
-// Sessions is the number of sessions in which one of the policies ran.
+// Sessions returns the number of sessions in which one of the policies ran.
 func (u *Use) Sessions() (n int) {
 	for _, r := range u.Ran {
 		n += r.Sessions
@@ -95,10 +96,10 @@ func (u *Use) Sessions() (n int) {
 	return n
 }
 
-// Hypothesis reports whether nothing confirms one of the policies.
+// Hypothesis reports whether nothing confirms one of the policies (Truth.Hypothesis).
 func (u *Use) Hypothesis() bool { return slices.ContainsFunc(u.Truths, Truth.Hypothesis) }
 
-// NewUse says what a name meant over sessions: list has the policy of each.
+// NewUse returns the Use of a name over sessions. list has the policy of each session.
 func NewUse(name string, list []*Policy) Use {
 	u := Use{Name: name}
 	seen := map[string]bool{}

@@ -9,20 +9,20 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Moment is when a stage runs (docs/internals/model.md, "One request after another").
+// Moment is a set of points in a replay at which stages run (docs/internals/model.md, "One request after another").
 type Moment uint8
 
-// The moments, in the order they come.
+// The moments, in their order.
 const (
-	Ingest  Moment = 1 << iota // a tool_result has just joined the view
-	Manual                     // the user compacts here (/compact)
+	Ingest  Moment = 1 << iota // tool results have just joined the view
+	Manual                     // the user asks for a compaction (/compact)
 	Prepare                    // before a request
-	Project                    // from the model view to the payload
-	Respond                    // after response k and all its tool_results have joined
-	TurnEnd                    // the agent has stopped: before the next typed prompt, and at the end
+	Project                    // before a request, after Prepare: from the model view to the payload
+	Respond                    // after a response and the results of all its tool calls
+	TurnEnd                    // the agent has stopped: before the next typed prompt, and at the end of the session
 )
 
-// String lists the moments in m, joined by ", ".
+// String returns the names of the moments in m, joined by ", ".
 func (m Moment) String() string {
 	var names []string
 	for i, name := range []string{"ingest", "manual", "prepare", "project", "respond", "turn end"} {
@@ -33,142 +33,143 @@ func (m Moment) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Truth is the evidence for a stage or a policy.
+// Truth is the evidence that a stage or a policy acts as a product does.
 type Truth string
 
 // The kinds of evidence, strongest first.
 const (
-	TruthRecorded   Truth = "recorded"   // reproduced on real sessions
-	TruthOracle     Truth = "oracle"     // the original program's answers
+	TruthRecorded   Truth = "recorded"   // reproduced on recorded sessions
+	TruthOracle     Truth = "oracle"     // compared with answers of the original program
 	TruthDocumented Truth = "documented" // the vendor's documentation
-	TruthDescribed  Truth = "described"  // one written analysis, nothing to check against
-	TruthOwn        Truth = "own"        // it reproduces no product, or not as it is: evidence for what it was changed from does not hold for it
+	TruthDescribed  Truth = "described"  // one written analysis; nothing to check it against
+	TruthOwn        Truth = "own"        // no product acts so: the rule is new, or changed from a product's, whose evidence no longer applies
 )
 
-// Memory says how a stage keeps to its decisions.
+// Memory says whether a stage keeps to its earlier decisions.
 type Memory uint8
 
-// The kinds of memory.
 const (
-	Sticky    Memory = iota // what it has replaced it never replaces by anything else
-	Frozen                  // sticky, and what it has seen and left when it was first sent it never touches
+	Sticky    Memory = iota // a block that it has replaced keeps that replacement
+	Frozen                  // like Sticky, and a result that it left alone when it was first sent stays as it is
 	Stateless               // it decides anew at each request
 )
 
-// Definition is a stage as the registry knows it. Params is a pointer to a struct whose field values are the defaults
-// of the source and whose tags (yaml, doc, unit, min, max, enum) are the schema: the documentation, changes of a value,
-// completion and sweep ranges are derived from them.
+// Definition describes a stage. Params is a pointer to a struct whose field values are the defaults and whose tags
+// (yaml, doc, unit, min, max, enum) are the schema: documentation, changes of values, completion and the ranges of
+// sweeps follow from them.
 //
-// A method Limits(*StageLimits) of Params adds the limits at which the stage acts; without it, it acts at no number of tokens.
-// A method Check(*Check) reports what is questionable in a policy with the stage; what its limits alone tell is found
-// without it.
+// A method Limits(*StageLimits) of Params adds the limits at which the stage acts; a stage without it has no token
+// limit. A method Check(*Check) of Params adds findings; those that follow from the limits need no such method.
 type Definition struct {
 	Name    string
-	Summary string // one sentence
-	Source  string // product and version it reproduces, and where that is written down
-	Truth   Truth
-	Differs string // where it is not as the client, and what it leaves out, sentences without the last stop; "": nothing
-	Moments Moment
-	Params  any
-	Example string // a worked before/after, plain text
-	Memory  Memory // how it keeps to what it decided
-	Window  bool   // it reads Context.Window or Context.Shared
-	New     func(params any) (Stage, error)
+	Summary string                          // one sentence
+	Source  string                          // product and version that it reproduces, and where that is described
+	Truth   Truth                           // evidence that it acts as the client does
+	Differs string                          // how it differs from the client and what it leaves out, as sentences without the last period; "": nothing
+	Moments Moment                          // moments at which it runs
+	Params  any                             // pointer to the struct of parameters with their defaults
+	Example string                          // an example with the text before and after
+	Memory  Memory                          // whether it keeps to earlier decisions
+	Window  bool                            // it reads Context.Window or Context.Shared
+	New     func(params any) (Stage, error) // makes the stage with params, which has the type of Params
 
-	// Shared are parameters it shares with other stages; nil: none.
+	// Shared are parameters that it shares with other stages; nil: none.
 	Shared *Shared
 
-	// Models is the window that its client takes a model to have, by the client's own table as of a release, or, where
-	// that is "", of a day; zero: the client knows none. Nil: it follows the model's.
+	// Models returns the limits that the client assumes for a model: by its table as of release or, where release is
+	// "", as of day. A zero result means that the table lacks the model. Nil: the real limits of the model apply.
 	Models func(model, release string, day time.Time) ModelLimits
 
-	// Compaction says that it compacts the whole conversation; nil: it does not.
+	// Compaction is set for a stage that compacts the whole conversation; else nil.
 	Compaction *Compaction
 
-	// AfterCompaction says that it adds to the compaction of an earlier stage and does nothing without one.
+	// AfterCompaction: it adds to the compaction of an earlier stage and does nothing without one.
 	AfterCompaction bool
 
-	// Program is the parameter that names a program which it starts; its stages are ProgramStages. Empty: it starts
-	// none.
+	// Program is the parameter that names a program which the stage starts; New then returns a ProgramStage. "": it
+	// starts none.
 	Program string
 
-	// CacheEdits says that the client names results for cache edits from its first request on.
+	// CacheEdits: the client sends a cache_reference with each tool result from its first request on, so that cache
+	// edits can name them.
 	CacheEdits bool
 
-	// Trial is what a user may try with it next to its parameters; nil: nothing.
+	// Trial describes an extra action that a user may try with it, in addition to its parameters; nil: none.
 	Trial *Trial
 
 	orders [][]string // of its family, set by the registry
 
 }
 
-// Maker is the New of a stage that takes all parameters.
+// Maker returns a Definition.New that calls stage and never returns an error, for stages that accept all parameter
+// values.
 func Maker[P any](stage func(p P) Stage) func(params any) (Stage, error) {
 	return func(params any) (Stage, error) { return stage(*params.(*P)), nil }
 }
 
-// Trial is an act that a user may try with a stage, such as one that the model could have made.
+// Trial describes an extra action that a user can feed to a stage, such as a tool call that the model did not make.
 type Trial struct {
-	Form string // of its text: "ID[,ID]@REQUEST"
-	Doc  string // what it does, without a stop
-	Add  func(params any, text string) error
+	Form string                              // how to write it: "ID[,ID]@REQUEST"
+	Doc  string                              // what it does, as a sentence without its period
+	Add  func(params any, text string) error // adds the action with a text to the parameters of the stage
 }
 
-// Try is a trial that was given: the stage and the text.
+// Try is a Trial that the user gave: the stage and the text of the action.
 type Try struct{ Stage, Text string }
 
 // Compaction says when a stage compacts the whole conversation.
 type Compaction struct {
-	On  func(s *StageConfig) bool // with these parameters; nil: always
+	On  func(s *StageConfig) bool // reports whether it does with these parameters; nil: always
 	Off string                    // how to switch it off: "set autocompact.enabled to false"
 
-	// With is a stage that it does not compete with: it is tried before that one.
+	// With names a stage that also compacts and before which this stage is tried; Lint does not report the two as
+	// competing.
 	With string
 
-	// FitsFrom is the first client version whose users set context windows of their own: from it on a session's
-	// window may be fitted to its recorded compactions. Empty: never.
+	// FitsFrom is the first client version in which users can set the context window. The window of its sessions may be
+	// derived from their recorded compactions (replay.Record.FitWindow). "": none.
 	FitsFrom string
 }
 
-// Shared are parameters that several stages share. They are keys of the policy's window block wherever a stage reads
-// them.
+// Shared are parameters that several stages share. They are keys of the policy's block window wherever the policy has
+// one of these stages.
 type Shared struct {
-	Name   string                                     // the family's
+	Name   string                                     // name of the family
 	Params any                                        // pointer to a struct, as Definition.Params
-	Check  func(params any) (param string, err error) // refuses a value that means nothing; nil: it takes all
-	Lint   func(c *Check)                             // reports what is questionable, once for a policy
+	Check  func(params any) (param string, err error) // returns the wrong parameter and an error for values that make no sense; nil: it accepts all
+	Lint   func(c *Check)                             // adds findings, once for a policy
 
-	// Limits adds the limits that the parameters alone give; nil: none.
+	// Limits adds the limits that follow from these parameters alone; nil: none.
 	Limits func(params any, c Circumstances, l *Limits)
 }
 
-// Stage is one configured stage during one replay. It keeps its own memory between calls and is used by one
-// goroutine. Run proposes edits; the engine applies them in order before the next stage runs. The list of edits may be one
-// that the next Run of the stage overwrites.
+// Stage is one stage of a policy during one replay. It may keep state between calls and is not safe for concurrent use.
+// Run proposes edits, which the replay applies in order before the next stage runs. The next Run may overwrite the
+// returned slice.
 type Stage interface {
 	Run(c *Context) ([]Edit, error)
 }
 
-// Starter is a stage that looks at the conversation before the replay begins: what its parameters name may not be in
-// it.
+// Starter is implemented by stages that check the conversation before a replay, because their parameters may name
+// something that is not in it.
 type Starter interface {
 	Start(conv *session.Conversation) error
 }
 
-// OwnCounter is a stage that compares with its limit a count of its own, and not the Context's Used.
+// OwnCounter is implemented by stages that compare with their limit a count of their own instead of Context.Used.
 type OwnCounter interface {
-	// Count is what it compares before a request, in parts that add up to it; nil: Used.
+	// Count returns the parts of that count, whose sum the stage compares before a request; nil: it compares Used.
 	Count(c *Context) []Counted
 }
 
-// Counted is a part of a stage's count.
+// Counted is one part of the tokens that a stage counts.
 type Counted struct {
-	Name      string `json:"name"` // in words
+	Name      string `json:"name"` // for people
 	Tokens    int    `json:"tokens"`
-	Estimated bool   `json:"estimated,omitempty"` // by the stage: the recording leaves out what the client counts
+	Estimated bool   `json:"estimated,omitempty"` // estimated by the stage, because the session file leaves out what the client counts
 }
 
-// Sum is a count, tokens.
+// Sum returns the sum of the tokens of parts.
 func Sum(parts []Counted) (n int) {
 	for i := range parts {
 		n += parts[i].Tokens
@@ -176,106 +177,109 @@ func Sum(parts []Counted) (n int) {
 	return n
 }
 
-// Response is what a policy may know of the previous response: the usage as the simulation has it, in tokens.
+// Response is what a policy may know of the previous response. Usage is simulated, in tokens.
 type Response struct {
 	Usage      jsonl.Usage
-	Known      bool // there was a response and its size is known
-	Message    ItemID
+	Known      bool   // there was a response and its size is known
+	Message    ItemID // the response in the view
 	Time       time.Time
 	StopReason string
-	Summary    bool // it was a compaction's own response
+	Summary    bool // it is the response to a compaction
 }
 
-// Context is what a stage sees when it runs. It is valid during the call only.
+// Context is what a stage sees when it runs. It is valid only during the call.
 type Context struct {
 	Moment    Moment
-	Request   int // n of the request being prepared, or, at Respond and TurnEnd, of the next one
+	Request   int // number of the request that is being prepared; at Respond and TurnEnd, of the next one
 	View      View
-	Conv      *session.Conversation
-	Window    int  // context window, tokens; 0 for a stage whose Definition does not say that it reads it
-	WindowSet bool // the recorded session shows that the user set it
-	Shared    any  // the policy's shared parameters that its Definition names
+	Conv      *session.Conversation // the recorded conversation
+	Window    int                   // context window in tokens; 0 for a stage whose Definition.Window is false
+	WindowSet bool                  // the recorded session shows that the user had set the window
+	Shared    any                   // pointer to the policy's values of Definition.Shared
 	Model     string
-	MaxInput  int       // the most that the model takes, tokens, where that has a limit next to Window; 0: it has none
-	MaxOutput int       // the model's largest output, tokens; 0: unknown
-	Version   string    // release of the product whose texts the policy follows; "": of none
-	Overhead  int       // system prompt and tools, tokens by the report's counter
-	Now       time.Time // recorded time of the request or of the message that has just joined; zero if unknown
-	Agent     string    // "" on the main thread
+	MaxInput  int       // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxOutput int       // largest output of the model, in tokens; 0: unknown
+	Version   string    // release whose wording (placeholders, prompts) the policy follows; "": none
+	Overhead  int       // overhead in tokens by the counter of the replay
+	Now       time.Time // recorded time of the request, or of the message that has just joined; zero: unknown
+	Agent     string    // agent id of a subagent; "" in the main conversation
 
-	// Used is the client's own arithmetic: the last response's total plus the heuristic of what came after it, before
-	// this request's edits (counterfactual: recorded figures moved by what the policy's earlier edits took out).
-	// UsedTail is the part of it that came after. At Respond the last response is the one just made. Ingest and
-	// TurnEnd have no response and no result.
+	// Used is the size of the context as the client computes it, in tokens, before this request's edits: the usage of
+	// the last response plus the client's estimate of what came after it (UsedTail). In a replay the recorded usage is
+	// reduced by what the policy's earlier edits removed. At Respond the last response is the one just made. At Ingest
+	// and TurnEnd both are 0.
 	Used     int
 	UsedTail int
 
-	// Before is the view's tokens as they were before this request's edits, by the report's counter: a compaction
-	// reads the messages as they were before the microcompaction of the same request.
+	// Before is the tokens of the view before this request's edits, by the counter of the replay: a compaction reads
+	// the messages as they were before the clearing of results at the same request.
 	Before int
 
-	Last   Response          // the previous response, simulated
-	Joined []ItemID          // Ingest: the messages that have just joined; valid until Run returns
-	Asked  *ManualCompaction // Manual: the user's act
-	Final  bool              // TurnEnd: nothing comes after
+	Last   Response          // the previous response, with simulated usage
+	Joined []ItemID          // at Ingest: the messages that have just joined the view; valid until Run returns
+	Asked  *ManualCompaction // at Manual: the user's command; else nil
+	Final  bool              // at TurnEnd: the session ends here
 	Texts  TextSource
 	Record RecordSource
 	Weigh  Weigher
 
-	// Estimate is the client's own estimate of an item in the view, in tokens: a quarter of its
-	// characters, rounded.
+	// Estimate returns the client's estimate of an item of the view, in tokens: a quarter of its characters, rounded.
 	Estimate func(id ItemID) int
 
-	// Sent is the blocks of an item in the model view as the Messages API takes them; none of an item that is not sent.
+	// Sent returns the blocks of an item as the Messages API takes them; none for an item that is not sent.
 	Sent func(id ItemID) ([]SentBlock, error)
 
-	// Warned, where it is set, receives the warnings.
+	// Warned, if set, receives the warnings of the stage.
 	Warned func(line int, message string)
 }
 
-// Warn reports a request to the stage that it cannot carry out; line is that of the transcript with the request, 0
-// for none.
+// Warn warns that the stage cannot do what the transcript asks of it, such as a call of the Snip tool. line is the line
+// of the transcript that asks; 0: none.
 func (c *Context) Warn(line int, format string, args ...any) {
 	if c.Warned != nil {
 		c.Warned(line, fmt.Sprintf(format, args...))
 	}
 }
 
-// ManualCompaction is a compaction by the user.
+// ManualCompaction is a compaction that the user asks for.
 type ManualCompaction struct {
-	Recorded int // index into Conversation.Boundaries, or -1 for one that only the replay adds
+	Recorded int // index into Conversation.Boundaries; -1: only the replay adds it
 }
 
-// TextSource fetches texts that are kept out of memory.
+// TextSource reads texts that are not kept in memory.
 type TextSource interface {
-	// Text is the current text of a block of the view: what an edit put there, else the recorded text.
+	// Text returns the present text of a block of the view: what an edit put there, else the recorded text.
 	Text(t Target) (string, error)
 
-	// Recorded is the recorded text of a block, whatever edits put in its place.
+	// Recorded returns the recorded text of a block.
 	Recorded(t Target) (string, error)
 }
 
-// RecordSource answers what the recorded session holds about compaction.
+// RecordSource gives stages what the recorded session holds about compactions.
 type RecordSource interface {
-	// Summary is the recorded summary a compaction at request n may reuse: that of the first recorded boundary at or
-	// after n, unless another compaction of this policy has taken it already. It is taken when the edit that shows it
-	// is applied.
+	// Summary returns the recorded summary that a compaction at request n may reuse: that of the first recorded
+	// boundary at or after n that no other compaction of this policy has used. It counts as used once an edit with it
+	// is applied. ok is false where there is none.
 	Summary(n int) (content Content, boundary int, ok bool)
 
-	// TypicalSummary is the placeholder of a summary at request n that is not recorded.
+	// TypicalSummary returns a placeholder for a summary at request n that is not recorded: of the median size of the
+	// recorded summaries, or of DefaultSummaryTokens.
 	TypicalSummary(n int) Content
 
-	// Reinjected is what the client sent after a recorded boundary next to the summary, as messages: its attachments,
-	// and what no line holds.
+	// Reinjected returns the messages that the client sent with the summary after a recorded boundary: its attachments,
+	// and content on no line.
 	Reinjected(boundary int) []Synthetic
 
-	// SessionMemory is the text of the session's own summary file, where it is next to the transcript.
+	// SessionMemory returns the text of the session's own summary file; ok is false where there is none.
 	SessionMemory() (text string, ok bool, err error)
 }
 
-// Weigher gives the report's weight of a block, in tokens.
+// Weigher counts tokens by the counter of the replay.
 type Weigher interface {
+	// Block returns the tokens of a recorded block.
 	Block(message, block int) int
-	Message(message int) int // of all its blocks
+	// Message returns the tokens of all blocks of a recorded message.
+	Message(message int) int
+	// Content returns the tokens of a content that a policy makes.
 	Content(c *Content) int
 }

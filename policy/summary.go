@@ -6,36 +6,35 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// SummaryKind is the source of a compaction's summary. A replay calls no model.
+// SummaryKind is a source of summaries. A replay calls no model.
 type SummaryKind string
 
-// The kinds of summary.
 const (
-	SummaryRecorded SummaryKind = "recorded" // the transcript's own, where one fits
-	SummaryOutline  SummaryKind = "outline"  // a deterministic extract
-	SummaryTypical  SummaryKind = "typical"  // a placeholder as large as the session's summaries are, else of DefaultSummaryTokens
+	SummaryRecorded SummaryKind = "recorded" // a recorded summary of the session, where one fits
+	SummaryOutline  SummaryKind = "outline"  // an extract of the messages, the same at every run
+	SummaryTypical  SummaryKind = "typical"  // a placeholder of the median size of the session's recorded summaries, else of DefaultSummaryTokens
 	SummaryFixed    SummaryKind = "fixed"    // a placeholder of Tokens tokens
 )
 
-// DefaultSummaryTokens is the size of a summary in a session that records none: the median of recorded ones, as of
-// docs/internals/testing.md.
+// DefaultSummaryTokens is the assumed size of a summary in a session that records none, in tokens: the rounded median
+// of 69 recorded summaries of Claude Code (docs/internals/testing.md).
 const DefaultSummaryTokens = 3200
 
 // SummaryChoice is one source of summaries.
 type SummaryChoice struct {
 	Kind   SummaryKind
-	Tokens int // fixed only
+	Tokens int // for SummaryFixed
 }
 
-// SummaryChoices are tried in order until one has a summary.
+// SummaryChoices is a list of sources of summaries. The first that has a summary is used.
 type SummaryChoices []SummaryChoice
 
-// DefaultSummary is the recorded summary, or a typical one.
+// DefaultSummary returns the recorded summary, else a typical one.
 func DefaultSummary() SummaryChoices {
 	return SummaryChoices{{Kind: SummaryRecorded}, {Kind: SummaryTypical}}
 }
 
-// String is the choice as a policy file writes it.
+// String returns the choice as a policy file writes it.
 func (c SummaryChoice) String() string {
 	if c.Kind == SummaryFixed {
 		return fmt.Sprintf("fixed: %d", c.Tokens)
@@ -71,7 +70,7 @@ func (c *SummaryChoice) DecodeParam(plain any) error {
 	return &Error{Msg: "not a source of summaries", Hint: hint}
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the YAML value that Marshal writes.
 func (c *SummaryChoice) EncodeParam() any {
 	if c.Kind == SummaryFixed {
 		return map[string]any{string(SummaryFixed): c.Tokens}
@@ -79,7 +78,7 @@ func (c *SummaryChoice) EncodeParam() any {
 	return string(c.Kind)
 }
 
-// ParamForm describes the notation.
+// ParamForm returns how to write a value, in words and as a JSON Schema.
 func (c *SummaryChoice) ParamForm() (string, map[string]any) {
 	return "recorded, outline, typical or fixed: N", map[string]any{"oneOf": []any{
 		map[string]any{"enum": []any{"recorded", "outline", "typical", "fixed"}},

@@ -6,8 +6,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// ThresholdKey is a key of Get and Set next to the parameters: at how many tokens the policy compacts, in every window
-// that has room for them.
+// ThresholdKey is a key of Get and Set that is no parameter: the number of tokens at which the policy compacts in every
+// window that is large enough.
 const ThresholdKey = "threshold"
 
 // roomy are windows of two sizes: a parameter that sets the threshold sets the same one in both.

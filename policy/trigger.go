@@ -6,25 +6,24 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// TriggerType is what a server-side edit counts to decide whether it runs.
+// TriggerType is what a server-side edit counts.
 type TriggerType string
 
-// The trigger types.
 const (
-	TriggerInputTokens TriggerType = "input_tokens"
-	TriggerToolUses    TriggerType = "tool_uses"
+	TriggerInputTokens TriggerType = "input_tokens" // tokens of the prompt
+	TriggerToolUses    TriggerType = "tool_uses"    // tool_use blocks
 )
 
-// Trigger is the size of the prompt above which a server-side edit runs.
+// Trigger is the number of input tokens or tool uses above which a server-side edit runs.
 type Trigger struct {
 	Type  TriggerType
 	Value int
 }
 
-// String is the trigger as a policy file writes it.
+// String returns the trigger as a policy file writes it.
 func (t Trigger) String() string { return fmt.Sprintf("%s: %d", t.Type, t.Value) }
 
-// DecodeParam reads {type: input_tokens, value: N}, or input_tokens: N.
+// DecodeParam reads {type: T, value: N} or T: N, where T is a TriggerType.
 func (t *Trigger) DecodeParam(plain any) error {
 	const hint = "write {input_tokens: 100000} or {tool_uses: 50}"
 	m, ok := plain.(map[string]any)
@@ -52,10 +51,10 @@ func (t *Trigger) DecodeParam(plain any) error {
 	return nil
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the YAML value that Marshal writes.
 func (t *Trigger) EncodeParam() any { return map[string]any{string(t.Type): t.Value} }
 
-// ParamForm describes the notation.
+// ParamForm returns how to write a value, in words and as a JSON Schema.
 func (t *Trigger) ParamForm() (string, map[string]any) {
 	var forms []any
 	for _, kind := range []TriggerType{TriggerInputTokens, TriggerToolUses} {
@@ -70,10 +69,10 @@ func object(properties map[string]any, required ...any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// InputTokens is a number of prompt tokens, 0 for none: a plain number, or as the API writes it.
+// InputTokens is a number of input tokens; 0: none. In YAML it is a plain number or written as in the API.
 type InputTokens int
 
-// ToolUses is a number of tool uses: a plain number, or as the API writes it.
+// ToolUses is a number of tool uses. In YAML it is a plain number or written as in the API.
 type ToolUses int
 
 // DecodeParam reads N, none, {input_tokens: N} or {type: input_tokens, value: N}.
@@ -85,7 +84,7 @@ func (n *InputTokens) DecodeParam(plain any) error {
 	return decodeAmount((*int)(n), plain, TriggerInputTokens)
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the YAML value that Marshal writes.
 func (n *InputTokens) EncodeParam() any {
 	if *n == 0 {
 		return strict.None
@@ -93,12 +92,12 @@ func (n *InputTokens) EncodeParam() any {
 	return int(*n)
 }
 
-// ParamForm describes the notation.
+// ParamForm returns how to write a value, in words and as a JSON Schema.
 func (n *InputTokens) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerInputTokens), n.SchemaFrom(0)
 }
 
-// SchemaFrom is the notation as a JSON Schema. Only 0 may be written none.
+// SchemaFrom returns the JSON Schema of the values from least on. With least 0, the word none is a value, too.
 func (n *InputTokens) SchemaFrom(least int) map[string]any {
 	if least > 0 {
 		return amountSchema(TriggerInputTokens, least)
@@ -111,15 +110,15 @@ func (n *ToolUses) DecodeParam(plain any) error {
 	return decodeAmount((*int)(n), plain, TriggerToolUses)
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the YAML value that Marshal writes.
 func (n *ToolUses) EncodeParam() any { return int(*n) }
 
-// ParamForm describes the notation.
+// ParamForm returns how to write a value, in words and as a JSON Schema.
 func (n *ToolUses) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerToolUses), n.SchemaFrom(0)
 }
 
-// SchemaFrom is the notation as a JSON Schema.
+// SchemaFrom returns the JSON Schema of the values from least on.
 func (n *ToolUses) SchemaFrom(least int) map[string]any { return amountSchema(TriggerToolUses, least) }
 
 // decodeAmount reads a plain number, or one that names what it counts.
@@ -181,9 +180,9 @@ func amountSchema(kind TriggerType, least int, more ...any) map[string]any {
 	return map[string]any{"oneOf": append(forms, more...)}
 }
 
-// ServerEdit is what the parameters of a stage that the server carries out also are: an element of a request's
-// context_management.edits.
+// ServerEdit is implemented by the parameters of stages that the server carries out.
 type ServerEdit interface {
-	// ServerEdit is a value whose JSON is the element, and whether the API takes it only before all others.
+	// ServerEdit returns a value whose JSON is an element of the request's context_management.edits. first reports that
+	// the API takes it only as the first element.
 	ServerEdit() (edit any, first bool)
 }

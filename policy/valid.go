@@ -13,9 +13,9 @@ import (
 // Valid is the time in which a product's release was the current one.
 type Valid struct {
 	From   string // first day, YYYY-MM-DD
-	Until  string // last day; "": it is current
-	Read   string // the newest release that was found to have these rules; "": the first
-	Source string // where both dates are from
+	Until  string // last day; "": still current
+	Read   string // newest release found to have these rules; "": no newer one than the first was examined
+	Source string // source of both dates
 }
 
 func (v *Valid) keys() map[string]*string {
@@ -54,7 +54,7 @@ func (v *Valid) DecodeParam(plain any) error {
 	return nil
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the YAML value that Marshal writes.
 func (v *Valid) EncodeParam() any {
 	m := map[string]any{}
 	for key, text := range v.keys() {
@@ -65,7 +65,7 @@ func (v *Valid) EncodeParam() any {
 	return m
 }
 
-// ParamForm describes the notation.
+// ParamForm returns how to write a value, in words and as a JSON Schema.
 func (v *Valid) ParamForm() (string, map[string]any) {
 	date := map[string]any{"type": "string", "format": "date"}
 	return "{from: DATE, until: DATE, read: VERSION, source: TEXT}", map[string]any{

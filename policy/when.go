@@ -19,18 +19,18 @@ const (
 	whenKey    = "when"
 )
 
-// When is the condition of a stage in a policy: the key that every stage has next to its parameters.
+// When is the key when of a stage in a policy: the condition under which the stage may act.
 type When struct {
 	Expression Expression `yaml:"when" doc:"condition under which the stage may act, such as cold || used > 0.8; without it, it always may (docs/writing-a-policy.md, \"Conditions\")"`
 
-	Condition *condition.Condition `yaml:"-"` // what the expression means; nil: none
+	Condition *condition.Condition `yaml:"-"` // the parsed expression; nil: none
 	start     Position             `yaml:"-"` // of the expression's first character, zero where that is unknown
 }
 
-// Expression is the text of a condition, "" for none.
+// Expression is the text of a condition; "": none.
 type Expression string
 
-// DecodeParam reads an expression; true, false and a number are expressions too.
+// DecodeParam reads an expression from YAML; true, false and numbers are expressions, too.
 func (e *Expression) DecodeParam(plain any) error {
 	switch x := plain.(type) {
 	case nil:
@@ -47,7 +47,7 @@ func (e *Expression) DecodeParam(plain any) error {
 	return nil
 }
 
-// EncodeParam is the plain form.
+// EncodeParam returns the YAML value that Marshal writes.
 func (e *Expression) EncodeParam() any {
 	switch *e {
 	case "true", "false":
@@ -56,7 +56,7 @@ func (e *Expression) EncodeParam() any {
 	return string(*e)
 }
 
-// ParamForm describes the notation.
+// ParamForm returns how to write a value, in words and as a JSON Schema.
 func (e *Expression) ParamForm() (string, map[string]any) {
 	return "an expression, such as cold || used > 0.8", strict.AnyOf(map[string]any{"type": "string"}, map[string]any{"type": "boolean"}, map[string]any{"type": "null"})
 }
@@ -78,7 +78,7 @@ func (w *When) place(file string, n *strict.Node) {
 	}
 }
 
-// Number is a named number of a policy, which its conditions use.
+// Number is a named number in a policy, for use in conditions.
 type Number struct {
 	Name  string
 	Value float64

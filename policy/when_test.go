@@ -30,9 +30,7 @@ func TestWhen(t *testing.T) {
 	}
 
 	again := mustDecode(t, "p.yaml", string(Marshal(p)), nil)
-	if diff := cmp.Diff(p.Resolved(), again.Resolved()); diff != "" {
-		t.Errorf("read back: %s\n%s", diff, Marshal(p))
-	}
+	same(t, p.Resolved(), again.Resolved(), Marshal(p))
 	if diff := cmp.Diff(string(Marshal(p)), string(Marshal(again))); diff != "" {
 		t.Error(diff)
 	}
@@ -112,9 +110,7 @@ func TestWhenErrors(t *testing.T) {
 			t.Errorf("%s: %q, %v", key, got, err)
 		}
 	}
-	if p.Truth != TruthOwn {
-		t.Errorf("truth %s", p.Truth)
-	}
+	same(t, TruthOwn, p.Truth, "truth")
 }
 
 // A stage may not have a parameter of the name that its condition has.

@@ -10,22 +10,24 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Around is what agents did in the 30 requests before and after some points of their sessions, in this order.
+// Around is what agents did in the 30 requests before some points of their sessions (index 0) and in the 30 after them
+// (index 1), summed over the points.
 type Around struct {
-	Times    int    `json:"times"`
-	Grown    [2]int `json:"grown"`    // tokens of the history
-	Explored [2]int `json:"explored"` // requests that looked for something: Read, Grep, ls and the like
+	Times    int    `json:"times"`    // number of points
+	Grown    [2]int `json:"grown"`    // tokens added to the history
+	Explored [2]int `json:"explored"` // requests that read or searched: Read, Grep, ls and the like
 	Edited   [2]int `json:"edited"`   // requests that changed a file
 }
 
-// Aftermath is what agents did around recorded compactions, and as deep in sessions without one, where nothing happened.
-// It is by depth, the tokens of the history since the compaction before: up to 100,000, up to 200,000, and above.
+// Aftermath compares what agents did around recorded compactions with what they did at points of the same depth in
+// sessions without a compaction (placebos). The arrays have three classes of depth, which is the tokens of the history
+// since the previous compaction: below 100,000, below 200,000, above.
 type Aftermath struct {
 	Compactions [depths]Around `json:"compactions"`
 	Placebos    [depths]Around `json:"placebos"`
 }
 
-// Sums are those around all compactions, and around all placebos.
+// Sums returns the sums over the classes of depth.
 func (a *Aftermath) Sums() (compactions, placebos Around) {
 	for i := range depths {
 		price.AddUp(&compactions, &a.Compactions[i])
@@ -34,7 +36,7 @@ func (a *Aftermath) Sums() (compactions, placebos Around) {
 	return compactions, placebos
 }
 
-// Add adds another session.
+// Add adds the figures of another session.
 func (a *Aftermath) Add(o Aftermath) { price.AddUp(a, &o) }
 
 const depths, depthStep = 3, 100_000
@@ -61,8 +63,8 @@ func exploring(command string) bool {
 	return false
 }
 
-// Aftermath looks at the requests around the recorded compactions. A compaction counts that has soonAfter requests on
-// either side without another one.
+// Aftermath examines the requests around the recorded compactions. A compaction counts if no other one is within the 30
+// requests before it or the 30 after it. An error comes from reading the session's file.
 func (r *Record) Aftermath() (a Aftermath, err error) {
 	conv := r.Conv
 	if len(conv.Requests) <= 2*soonAfter {

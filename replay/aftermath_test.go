@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -34,14 +35,8 @@ func TestAftermath(t *testing.T) {
 			s.result(id, 4000)
 			at += 1200
 		}
-		rec, err := replay.NewRecord(s.load(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := rec.Aftermath()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(s.load(t)))(t)
+		a := must.Get(rec.Aftermath())(t)
 		return a
 	}
 	a := after(33, 31, true)

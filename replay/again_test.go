@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -11,23 +12,12 @@ import (
 func TestRecordAgain(t *testing.T) {
 	conv := load(t, shipped+"/big-2.1.139.jsonl").Main
 	recorded := func(before ...string) string {
-		rec, err := replay.NewRecord(conv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(conv))(t)
 		for _, name := range before {
-			if _, err := rec.Replay(named(t, name), replay.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(rec.Replay(named(t, name), replay.Options{}))(t)
 		}
-		tl, err := rec.Replay(replay.RecordedTrack(), replay.Options{Regret: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := json.Marshal(tl)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(replay.RecordedTrack(), replay.Options{Regret: true}))(t)
+		data := must.Get(json.Marshal(tl))(t)
 		return string(data)
 	}
 	if fresh, again := recorded(), recorded("none", "claude-code-2.1.139"); fresh != again {

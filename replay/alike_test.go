@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -16,9 +17,7 @@ import (
 func changed(t *testing.T, base *policy.Policy, key, value string) *policy.Policy {
 	t.Helper()
 	p := base.Clone()
-	if err := p.Set(key, value); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Set(key, value))
 	return p
 }
 
@@ -26,10 +25,7 @@ func changed(t *testing.T, base *policy.Policy, key, value string) *policy.Polic
 func TestReplayAlike(t *testing.T) {
 	alike, apart := 0, 0
 	for _, file := range []string{"big.jsonl", "compaction.jsonl", "microcompact.jsonl", "parallel-tools.jsonl"} {
-		rec, err := replay.NewRecord(load(t, filepath.Join(shipped, file)).Main)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(load(t, filepath.Join(shipped, file)).Main))(t)
 		for _, c := range []struct {
 			policy, key string
 			values      []string
@@ -55,10 +51,7 @@ func TestReplayAlike(t *testing.T) {
 			}
 			want := figuresOf(tl)
 			for i, pol := range pols {
-				own, err := rec.Replay(pol, replay.Options{Regret: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				own := must.Get(rec.Replay(pol, replay.Options{Regret: true}))(t)
 				equal := figuresOf(own) == want
 				switch {
 				case i == 0 || same[i-1]:
@@ -83,10 +76,7 @@ func figuresOf(tl *replay.Timeline) string {
 
 // Policies that differ in what is not asked of stages are never told to do the same, nor is any beside the record.
 func TestReplayAlikeOthers(t *testing.T) {
-	rec, err := replay.NewRecord(load(t, filepath.Join(shipped, "thinking.jsonl")).Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(load(t, filepath.Join(shipped, "thinking.jsonl")).Main))(t)
 	base := named(t, "opencode-1.1.36")
 	others := []*policy.Policy{
 		base.Clone(), changed(t, base, "cache.ttl", "1h"), changed(t, base, "window.overhead", "1000"), changed(t, base, "window.tail", "after_first"),

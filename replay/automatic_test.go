@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -13,10 +14,7 @@ import (
 // TestAutomaticCache: under a model whose provider caches by itself, a request reads whole blocks of what it has in
 // common with the last one, no write is billed, the parts add up, and --cache means what it does elsewhere.
 func TestAutomaticCache(t *testing.T) {
-	kinds, err := cache.DefaultKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := must.Get(cache.DefaultKinds())(t)
 	conv := load(t, filepath.Join(shipped, "big-2.1.139.jsonl")).Main
 	rec := recordOf(t, conv)
 	var policies []*policy.Policy
@@ -30,10 +28,7 @@ func TestAutomaticCache(t *testing.T) {
 		kind := kinds.Find(price.Normalize(model))
 		for _, pol := range policies {
 			run := func(mode replay.CacheMode) *replay.Timeline {
-				tl, err := rec.Replay(pol, replay.Options{Cache: mode, Model: model})
-				if err != nil {
-					t.Fatal(err)
-				}
+				tl := must.Get(rec.Replay(pol, replay.Options{Cache: mode, Model: model}))(t)
 				return tl
 			}
 			equal, own, none := run(replay.CacheEqual), run(replay.CacheOwn), run(replay.CacheNone)
@@ -56,10 +51,7 @@ func TestAutomaticCache(t *testing.T) {
 			}
 		}
 	}
-	tl, err := rec.Replay(named(t, "none"), replay.Options{Model: "unheard-of-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(named(t, "none"), replay.Options{Model: "unheard-of-1"}))(t)
 	if tl.Totals.CostUSD.Known {
 		t.Error("a model that no table has costs something")
 	}

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -18,14 +19,8 @@ func checkBridge(t *testing.T, file *session.File, policies []*policy.Policy, op
 	rec.Session = bill.OfSession(conv, file.Sidechains, nil)
 	for _, pol := range policies {
 		for _, opt := range options {
-			tl, err := rec.Replay(pol, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := rec.Bridge(tl, pol, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tl := must.Get(rec.Replay(pol, opt))(t)
+			b := must.Get(rec.Bridge(tl, pol, opt))(t)
 			var models int64
 			for _, m := range b.Recorded.Models {
 				models += m.CostUSD.Nano

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -16,15 +17,9 @@ import (
 // the last of them left.
 func TestCallsReadWhatTheSessionLeft(t *testing.T) {
 	pol := named(t, "claude-code-pipeline")
-	f, err := session.Load(filepath.Join("..", "testdata", "sessions", "big.jsonl"), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(filepath.Join("..", "testdata", "sessions", "big.jsonl"), session.LoadOptions{}))(t)
 	defer f.Close()
-	tl, err := replay.Run(f.Main, pol, replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(replay.Run(f.Main, pol, replay.Options{}))(t)
 	cleared, calls, main := false, 0, 0
 	for i, r := range tl.Requests {
 		for _, n := range r.Events {
@@ -375,13 +370,7 @@ func TestLaterCompactionCall(t *testing.T) {
 
 // release is the built-in policy of a version of Claude Code.
 func release(t *testing.T, version string) string {
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	chosen, err := preset.New(reg).For("claude-code@"+version, preset.Client{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(registry())(t)
+	chosen := must.Get(preset.New(reg).For("claude-code@"+version, preset.Client{}))(t)
 	return chosen.Policy
 }

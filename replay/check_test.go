@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -29,10 +30,7 @@ func chain(t *testing.T, messages ...string) *session.Conversation {
 		fmt.Fprintf(&b, `{"type":%q,"uuid":"u%d","parentUuid":%s,"sessionId":"s","version":"2.1.19","message":{%s"role":%q,"content":[%s]}}`+"\n", role, i, parent, id, role, content)
 		parent = fmt.Sprintf(`"u%d"`, i)
 	}
-	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -153,10 +151,7 @@ func TestFindings(t *testing.T) {
 			[]finding{{replay.FindingTranscript, view.ResultFollowsUse, 1, "", "u0"}, {replay.FindingViolation, view.ResultFollowsUse, 3, "script", "u3"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tl, err := replay.Run(chain(t, tt.messages...), tt.pol, replay.Options{Model: tt.model})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tl := must.Get(replay.Run(chain(t, tt.messages...), tt.pol, replay.Options{Model: tt.model}))(t)
 			var got []finding
 			count := map[replay.FindingKind]int{}
 			for _, f := range tl.Findings {

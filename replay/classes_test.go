@@ -3,6 +3,7 @@ package replay_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -41,10 +42,7 @@ func TestClasses(t *testing.T) {
 	// Without a stage that freezes, what is left may still be replaced.
 	for _, name := range []string{"none", "claude-code-2.1.19"} {
 		p := named(t, name)
-		v, err := rec.ViewAt(p, replay.Options{}, 50)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(rec.ViewAt(p, replay.Options{}, 50))(t)
 		for _, c := range diff.Classes(v, p, 50) {
 			if !p.Has(stage) && c.Class == diff.FrozenAsIs {
 				t.Errorf("%s: %v is frozen by %s", name, c.Target, c.Stage)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -27,10 +28,7 @@ func differs(t *testing.T, want, got *replay.Timeline) string {
 	}
 	var texts [2]string
 	for i, tl := range []*replay.Timeline{want, got} {
-		data, err := json.MarshalIndent(outcome(tl), "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.MarshalIndent(outcome(tl), "", " "))(t)
 		texts[i] = string(data)
 	}
 	return cmp.Diff(texts[0], texts[1])
@@ -67,10 +65,7 @@ func TestConditionsOfStages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many replays, on one goroutine")
 	}
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(registry())(t)
 	all := presets(t)
 	const long = "big-2.1.139"
 	names := []string{"compaction", "microcompact", "replacement", "snip", "collapse", "thinking", long}
@@ -86,17 +81,11 @@ func TestConditionsOfStages(t *testing.T) {
 			t.Parallel()
 			bases := []*policy.Policy{}
 			for i, text := range []string{"stages: [" + def.Name + "]", "window: {context: 60000}\nstages: [" + def.Name + "]"} {
-				p, err := policy.Decode(fmt.Sprintf("base%d.yaml", i), []byte(text), reg, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(policy.Decode(fmt.Sprintf("base%d.yaml", i), []byte(text), reg, nil))(t)
 				bases = append(bases, p)
 			}
 			if text := actsWith()[def.Name]; text != "" {
-				p, err := policy.Decode("acting.yaml", []byte(text), reg, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(policy.Decode("acting.yaml", []byte(text), reg, nil))(t)
 				bases = append(bases, p)
 			}
 			for _, p := range all {
@@ -121,9 +110,7 @@ func TestConditionsOfStages(t *testing.T) {
 						}
 					}
 				}
-				if err := p.Set(def.Name+".when", when); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, p.Set(def.Name+".when", when))
 				set[key] = p
 				return p
 			}
@@ -212,9 +199,7 @@ func BenchmarkConditions(b *testing.B) {
 			pol := written(b, "stages: [mask: {keep: 10, step: 10, when: '"+when+"'}]")
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := replay.Run(conv, pol, replay.Options{}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(replay.Run(conv, pol, replay.Options{}))(b)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -14,10 +15,7 @@ import (
 // TestConvertedTokens holds that each request of the record has the tokens that the API reported, converted from its
 // own model's tokenizer.
 func TestConvertedTokens(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(shipped, "big.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(shipped, "big.jsonl")))(t)
 	const old, other = "claude-opus-4-5-20251101", "claude-opus-4-7"
 	mixed := data[:0:0]
 	for i, line := range bytes.SplitAfter(data, []byte("\n")) {
@@ -39,21 +37,13 @@ func TestConvertedTokens(t *testing.T) {
 		{"two models to the older", "claude-opus-4-6", mixed, 2, map[string]int{other: 124170}},
 		{"as recorded", "", mixed, 0, map[string]int{}},
 	} {
-		file, err := session.LoadReader("big.jsonl", bytes.NewReader(tt.data), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(session.LoadReader("big.jsonl", bytes.NewReader(tt.data), session.LoadOptions{}))(t)
 		defer file.Close()
 		rec := recordOf(t, file.Main)
 		for _, name := range []string{"recorded", "claude-code-2.1.19", "opencode-1.18", "gemini-cli-0.22"} {
 			pol := named(t, name)
-			tl, err := rec.Replay(pol, replay.Options{Model: tt.model})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := tl.CheckValid(); err != nil {
-				t.Fatal(err)
-			}
+			tl := must.Get(rec.Replay(pol, replay.Options{Model: tt.model}))(t)
+			must.Do(t, tl.CheckValid())
 			models := 0
 			if tl.Converted != nil {
 				models = len(tl.Converted.Models)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -83,14 +84,9 @@ func (s *script) load(t testing.TB) *session.Conversation {
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
 	for _, l := range s.lines {
-		if err := enc.Encode(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, enc.Encode(l))
 	}
-	f, err := session.LoadReader("script", strings.NewReader(text.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("script", strings.NewReader(text.String()), session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -138,13 +134,8 @@ func acting(moments policy.Moment, a acts) *policy.Policy {
 
 func replayed(t testing.TB, conv *session.Conversation, p *policy.Policy, opt replay.Options) *replay.Timeline {
 	t.Helper()
-	tl, err := replay.Run(conv, p, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tl.CheckValid(); err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(replay.Run(conv, p, opt))(t)
+	must.Do(t, tl.CheckValid())
 	return tl
 }
 
@@ -523,10 +514,7 @@ func TestLostAtBoundary(t *testing.T) {
 	s.boundary("auto", 30000, 400)
 	s.answer(context(20500), text(40))
 	conv := s.load(t)
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
 	lost := -1
 	for m := range conv.Messages {
 		if conv.Messages[m].Lost {
@@ -642,9 +630,6 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 // stages lists the definitions of all stages.
 func stages(t testing.TB) []policy.Definition {
 	t.Helper()
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(registry())(t)
 	return reg.Definitions()
 }

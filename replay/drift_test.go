@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -103,10 +104,7 @@ func drift(t *testing.T, files []string) (mean, p90 float64, found []string) {
 }
 
 func replayRecord(t *testing.T, rec *replay.Record, pol *policy.Policy, opt replay.Options) *replay.Timeline {
-	tl, err := rec.Replay(pol, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(pol, opt))(t)
 	return tl
 }
 

@@ -9,28 +9,27 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Glance is what the recorded session says of its size and cost, without a replay. Tokens are those that the API
-// reported.
+// Glance is the size and cost of a recorded session without a replay. Tokens are those that the API reported.
 type Glance struct {
-	Requests    int       `json:"requests"`                // of the main conversation
-	PeakContext int       `json:"peak_context"`            // tokens of its largest request
-	LastContext int       `json:"last_context"`            // tokens of its last request that has usage
+	Requests    int       `json:"requests"`                // main requests of the main conversation
+	PeakContext int       `json:"peak_context"`            // tokens of the largest of them
+	LastContext int       `json:"last_context"`            // tokens of the last of them that has usage
 	Compactions int       `json:"compactions"`             // of the main conversation
-	CostUSD     price.USD `json:"cost_usd,omitzero"`       // billed, subagents included
-	AtLeast     bool      `json:"cost_at_least,omitempty"` // more was billed than cost_usd
-	Without     int       `json:"requests_without_usage"`  // of them nothing is known; subagents included
-	Unpriced    int       `json:"unpriced_requests"`       // calls without a price; subagents included
-	Partial     int       `json:"partial_outputs"`         // responses whose output count is that of their first moment; subagents included
-	Idle        float64   `json:"idle_seconds"`            // in pauses between responses of more than 5 minutes
-	Models      []string  `json:"models"`                  // with usage, subagents included; sorted
+	CostUSD     price.USD `json:"cost_usd,omitzero"`       // billed, subagents included, in US dollars
+	AtLeast     bool      `json:"cost_at_least,omitempty"` // more was billed than cost_usd: some calls have no price or no usage
+	Without     int       `json:"requests_without_usage"`  // requests without recorded usage, subagents included
+	Unpriced    int       `json:"unpriced_requests"`       // calls of models without a price, subagents included
+	Partial     int       `json:"partial_outputs"`         // responses whose recorded output count is only that of their start, subagents included
+	Idle        float64   `json:"idle_seconds"`            // seconds in pauses of more than 5 minutes between responses
+	Models      []string  `json:"models"`                  // models with recorded usage, subagents included; sorted
 	Ended       time.Time `json:"-"`                       // end of the last response of the main conversation; zero: not recorded
 
-	Billed []bill.Entry `json:"-"` // what CostUSD is the sum of: sessions may have calls in common
+	Billed []bill.Entry `json:"-"` // the amounts that sum to CostUSD, to find calls that several sessions have in common
 }
 
-// GlanceAt reads a glance off a main conversation and those of its subagents, at the prices of a table; nil: the
-// embedded one. A pause is from the last line of a response to the first line of the next one. It counts as idle where it
-// is longer than the short TTL of the prompt cache, 5 minutes.
+// GlanceAt returns the Glance of a main conversation and its subagents, at the prices of table; nil is the embedded
+// table. A pause lasts from the last line of a response to the first line of the next one. It is idle where it is
+// longer than the short TTL of the prompt cache, 5 minutes.
 func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Glance {
 	g := &Glance{Requests: len(main.Requests), Compactions: len(main.Boundaries), Models: []string{}}
 	var before time.Time

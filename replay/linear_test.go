@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -34,10 +35,7 @@ func rounds(t testing.TB, n int) *session.Conversation {
 		line(fmt.Sprintf("r%d", i), "user", fmt.Sprintf(`"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%d %s"}]}`, i, i, said))
 		answer(fmt.Sprintf("a%d", i), fmt.Sprintf(`{"type":"text","text":"done with %d"}`, i))
 	}
-	f, err := session.LoadReader("rounds", strings.NewReader(b.String()), session.LoadOptions{Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("rounds", strings.NewReader(b.String()), session.LoadOptions{Jobs: 1}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -62,9 +60,7 @@ func TestMemoryDoubles(t *testing.T) {
 		var took [2]uint64
 		for i := range took {
 			took[i] = allocated(func() {
-				if err := work(i); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, work(i))
 			})
 		}
 		if ratio := float64(took[1]) / float64(took[0]); ratio > most {
@@ -73,10 +69,7 @@ func TestMemoryDoubles(t *testing.T) {
 	}
 	convs := [2]*session.Conversation{rounds(t, n), rounds(t, 2*n)}
 	for i := range convs {
-		var err error
-		if records[i], err = replay.NewRecord(convs[i]); err != nil {
-			t.Fatal(err)
-		}
+		records[i] = must.Get(replay.NewRecord(convs[i]))(t)
 		for _, e := range records[i].Edits() {
 			if e.Kind != policy.KindInferred && e.Trigger == "inferred" {
 				edits[i]++

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -61,10 +62,7 @@ func TestMidwayCache(t *testing.T) {
 // TestMidwayFirstRequest: no limit of the whole prompt is compared at the first request of a file that begins
 // mid-conversation: what the client counted then is not known, and the request was made. From the second on it is.
 func TestMidwayFirstRequest(t *testing.T) {
-	all, err := loaded()
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(loaded())(t)
 	at := func(tl *replay.Timeline) (list []int) {
 		for _, e := range tl.Events {
 			if e.Stage != "recorded" && e.Stage != "server" && e.Request != nil {
@@ -101,10 +99,7 @@ func TestMidwayFirstRequest(t *testing.T) {
 		if len(events) == 0 || events[0] != c.want {
 			t.Errorf("the first compaction is at %v, want %d", events, c.want)
 		}
-		rec, err := replay.NewRecord(c.conv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(c.conv))(t)
 		decisions, err := rec.Decide(named(t, "claude-code-2.1.37"), replay.Options{})
 		if err != nil || decisions[0].Compact != (c.want == 1) || !decisions[1].Compact {
 			t.Errorf("decisions %+v, %v", decisions[:2], err)

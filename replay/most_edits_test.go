@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -23,10 +24,7 @@ func turning(t *testing.T, turns int) *session.Conversation {
 		fmt.Fprintf(&b, `{"uuid":"a%d","parentUuid":"u%d","type":"assistant","timestamp":"2026-01-15T09:00:05.000Z","version":"2.1.37","message":{"id":"m%d","role":"assistant","model":%q,"stop_reason":"end_turn","usage":{"input_tokens":3,"cache_read_input_tokens":%d,"output_tokens":20},"content":[{"type":"thinking","thinking":"so many steps to take","signature":"c2ln"},{"type":"text","text":"done"}]}}`+"\n", i, i, i, model, 20000+40*i)
 		last = fmt.Sprintf(`"a%d"`, i)
 	}
-	f, err := session.LoadReader("turning", strings.NewReader(b.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("turning", strings.NewReader(b.String()), session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -36,15 +34,9 @@ func turning(t *testing.T, turns int) *session.Conversation {
 func TestEditsAreBounded(t *testing.T) {
 	const turns = 60
 	conv := turning(t, turns)
-	r, err := NewRecordWith(conv, RecordOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRecordWith(conv, RecordOptions{}))(t)
 	none := &policy.Policy{Name: "none"}
-	tl, err := r.Replay(none, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(r.Replay(none, Options{}))(t)
 	made := 0
 	for _, e := range tl.Events {
 		made += len(e.Targets)

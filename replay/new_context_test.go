@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
@@ -43,15 +44,9 @@ func TestNewContext(t *testing.T) {
 			`{"type":"compacted","payload":{"message":"","replacement_history":[` + environment + c.items + `]}}`,
 			item(said("assistant", "ready")), count(17500, 8500),
 		}
-		f, err := session.LoadReader("rollout.jsonl", strings.NewReader(strings.Join(lines, "\n")), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("rollout.jsonl", strings.NewReader(strings.Join(lines, "\n")), session.LoadOptions{}))(t)
 		defer f.Close()
-		tl, err := replay.Run(f.Main, replay.RecordedTrack(), replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(replay.Run(f.Main, replay.RecordedTrack(), replay.Options{}))(t)
 		calls, summaries := 0, 0
 		for i := range tl.Requests {
 			if tl.Requests[i].Kind == "compaction" {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -59,10 +60,7 @@ func TestParametersAct(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many replays")
 	}
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(registry())(t)
 	a := &parameterTrial{t: t, reg: reg, presets: presets(t), base: map[string]string{}, records: map[string]*replay.Record{}}
 	a.sessions()
 	idle, fitting := idle(), fitting()
@@ -133,10 +131,7 @@ func (a *parameterTrial) bases(d policy.Definition) []*policy.Policy {
 }
 
 func (a *parameterTrial) policy(name, text string) *policy.Policy {
-	p, err := policy.Decode(name, []byte(text), a.reg, nil)
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	p := must.Get(policy.Decode(name, []byte(text), a.reg, nil))(a.t)
 	return p
 }
 
@@ -170,10 +165,7 @@ func (a *parameterTrial) output(p *policy.Policy, file string) string {
 	if err != nil {
 		return "-"
 	}
-	text, err := json.Marshal([]any{tl.Requests, tl.Events, tl.Totals})
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal([]any{tl.Requests, tl.Events, tl.Totals}))(a.t)
 	return string(text)
 }
 

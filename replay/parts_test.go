@@ -1,9 +1,9 @@
 package replay_test
 
 import (
-	"path/filepath"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -19,10 +19,7 @@ func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Pol
 	for _, mode := range []replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone} {
 		var output *price.USD
 		for _, pol := range policies {
-			tl, err := rec.Replay(pol, replay.Options{Cache: mode, Model: model})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tl := must.Get(rec.Replay(pol, replay.Options{Cache: mode, Model: model}))(t)
 			var sum replay.CostParts
 			for _, r := range tl.Requests {
 				p := r.CostParts
@@ -68,10 +65,7 @@ func TestCostParts(t *testing.T) {
 	if testing.Short() {
 		policies = policies[:5]
 	}
-	files, err := filepath.Glob(shipped + "/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := must.Glob(t, 1, shipped+"/*.jsonl")
 	n, all := 0, replay.CostParts{}
 	for _, file := range files {
 		one, total := checkParts(t, load(t, file).Main, policies, "")

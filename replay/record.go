@@ -20,24 +20,24 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Record is what is computed of a recorded conversation for all policies: weights calibrated to its usage, and the
-// recorded view (what the client really sent) at each request. All replays of the conversation share it; it does
-// not change once UseWindow and UseRelease have said what was set.
+// Record is what is computed once for all replays of a conversation: token counts calibrated to the recorded usage, and
+// the recorded view (what the client really sent) at each request. UseRelease and UseWindow may change it before the
+// first replay. After that it is immutable and safe for concurrent use.
 type Record struct {
 	Conv    *session.Conversation
 	Cal     *tokens.Calibration
-	Counted tokens.CountedModel // how Cal weighs the conversation's model
-	Session *bill.Bill          // what the session of the conversation was billed, subagents included; nil: the conversation alone counts
+	Counted tokens.CountedModel // how Cal counts the tokens of the conversation's model
+	Session *bill.Bill          // the bill of the whole session, subagents included; nil: that of the conversation alone
 
 	record *record.Record
 }
 
-// NewRecord computes the recorded session of a conversation.
+// NewRecord computes the Record of a conversation. An error comes from reading the texts of the session's file.
 func NewRecord(conv *session.Conversation) (*Record, error) {
 	return NewRecordWith(conv, RecordOptions{})
 }
 
-// NewRecordWith is NewRecord with options.
+// NewRecordWith is like NewRecord, with options.
 func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, error) {
 	r, err := record.New(conv, opt)
 	if err != nil {
@@ -46,23 +46,23 @@ func NewRecordWith(conv *session.Conversation, opt RecordOptions) (*Record, erro
 	return &Record{Conv: conv, Cal: r.Cal, Counted: r.Counted, record: r}, nil
 }
 
-// Edits returns the recorded session as edits on the raw history.
+// Edits returns the changes of the context that the client recorded, as edits of the raw history.
 func (r *Record) Edits() []policy.Edit { return slices.Clip(r.record.Acts.Edits) }
 
-// Client is what is known of the client that recorded the conversation.
+// Client returns what is known of the client that recorded the conversation.
 func (r *Record) Client() *policy.Recorder { return r.record.Client }
 
-// Encoded is the weight of the conversation's blocks in an encoding. The first call counts; several goroutines may
-// call it.
+// Encoded returns the token counts of the conversation's blocks in the tokenizer encoding name. They are counted at the
+// first call and kept. It is safe for concurrent use, and returns an error for an unknown encoding.
 func (r *Record) Encoded(name string) (*tokens.WeightTable, error) { return r.record.Encoded(name) }
 
-// Contradicted reports whether the recorded usage contradicts the content: it is less than the lines weigh.
+// Contradicted reports whether the recorded usage is less than the tokens of the recorded content.
 func (r *Record) Contradicted() bool { return r.record.Contradicted() }
 
-// Pauses are the pauses before the conversation's requests, in their order; the first request has none.
+// Pauses returns the pauses before the main requests, in their order; that before the first request is zero.
 func (r *Record) Pauses() []Pause { return r.record.Pauses() }
 
-// Conversion says how a replay with the options converts the recorded session's tokens; nil where it does not.
+// Conversion returns how a replay with opt converts the recorded tokens to another tokenizer; nil where it does not.
 func (r *Record) Conversion(opt Options) (*Conversion, error) {
 	to, err := r.record.Under(opt.Model, r.record.Table(opt.Prices))
 	if err != nil {
@@ -71,34 +71,36 @@ func (r *Record) Conversion(opt Options) (*Conversion, error) {
 	return to.Conversion(), nil
 }
 
-// Decide runs a policy's stages on the recorded view before each request and returns what they propose without
-// applying it. So a decision that differs from the recorded session does not change the next one, as it does in a replay.
+// Decide runs the stages of pol on the recorded view before each request and returns what they decide, without applying
+// their edits. Unlike in a replay, a decision that differs from the recorded session does not affect later ones.
 func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	return engine.Decide(r.record, pol, opt)
 }
 
-// FitWindow finds the window of a session with recorded automatic compactions, by a policy that compacts as the client
-// did. Nil where nothing is recorded to fit to, or where users of the client could set none.
+// FitWindow derives the context window of the session from its recorded automatic compactions. pol is a policy that
+// compacts as the client does. The result is nil where there is no such compaction or the client had no setting for the
+// window.
 func (r *Record) FitWindow(pol *policy.Policy, opt Options) (*Fit, error) {
 	return engine.FitWindow(r.record, pol, opt)
 }
 
-// CompactionKind is why the client made the recorded compaction of a boundary, an index into Conversation.Boundaries.
+// CompactionKind returns why the client made the compaction Conversation.Boundaries[boundary].
 func (r *Record) CompactionKind(boundary int) CompactionKind {
 	return r.record.CompactionKind(boundary)
 }
 
-// Assumed warns of windows that nothing states of the conversation's models; a replay warns of its own.
+// Assumed returns a warning for each recorded model whose context window is assumed. A replay itself warns of the
+// windows that it assumes.
 func (r *Record) Assumed(opt Options) []session.Warning { return engine.Assumed(r.record, opt) }
 
-// UseWindow lets the recorded session's replays compact in a fitted window, under every policy that sets none, unless
-// Options.Window or Options.Model says otherwise. What the API refuses does not depend on it. Call it before the first
-// replay.
+// UseWindow sets the context window at which replays compact, unless the policy, Options.Window or Options.Model sets
+// one. It does not affect which requests are refused. Call it before the first replay.
 func (r *Record) UseWindow(f *Fit) { r.record.Fit = f }
 
-// UseRelease tells the recorded session the release of its product that recorded it: the recorded track has its limits,
-// and replays compact in the window that the user had set, where the compactions show it. Of a session that is older
-// than any known release no limit is known. Call it before the first replay.
+// UseRelease looks up the release that recorded the session in presets. The recorded track then has the limits of that
+// release, and replays use the context window that the user had set, if the recorded compactions show it. A session
+// older than every known release has no known limits. Call it before the first replay. The error is that of loading the
+// release or of FitWindow.
 func (r *Record) UseRelease(presets *preset.Library) error {
 	if len(presets.Releases(r.Conv.Product)) == 0 {
 		return nil
@@ -117,26 +119,27 @@ func (r *Record) UseRelease(presets *preset.Library) error {
 	return err
 }
 
-// Continue returns what continuing the recorded session costs at a time, and after a compaction by a policy, that of its
-// client; nil: that is not known. It returns nil where there is no request.
+// Continue returns the cost of the next request at time now: without a compaction, and after one by pol, usually the
+// client's policy. With a nil pol the second is left out. The result is nil for a session without requests.
 func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Continuation, error) {
 	return engine.Continue(r.record, pol, opt, now)
 }
 
-// RequestOf replays up to event k and returns the request of its call: of one that fails the refused one, else the
-// first. It returns an [UnseenError] where the stage does not know the messages.
+// RequestOf replays up to event k, an index from 0, and returns the request of the call that the event contains: the
+// refused one of a failed event, else the first. The error is an [UnseenError] where the messages of that call are not
+// known.
 func (r *Record) RequestOf(pol *policy.Policy, opt Options, k int) (*OwnRequest, error) {
 	return engine.RequestOf(r.record, pol, opt, k)
 }
 
-// EachView replays and calls yield with the view that is sent at each main request n, and once more at the end of the
-// file, with the number of a further request. The view is valid during the call; the replay ends where yield returns
-// false. Without a policy the views are those of the raw history.
+// EachView replays the conversation and calls yield with the view of each main request n and, at the end of the file,
+// of one further request. A view is valid during the call only. The replay stops where yield returns false. With a nil
+// pol the views are those of the raw history.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	return engine.EachView(r.record, pol, opt, yield)
 }
 
-// EachPair calls yield with the views under two policies at each request, as EachView does.
+// EachPair is like EachView, for the views of two policies at the same request.
 func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a, b *view.View) bool) error {
 	var failed error
 	next, stop := iter.Pull(func(yield func(*view.View) bool) {
@@ -150,8 +153,8 @@ func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a,
 	return errors.Join(failed, err)
 }
 
-// ViewAt is the view that is sent at main request n; at one more than there are, the view at the end of the file.
-// Without a policy it is the raw history before request n, nothing compacted.
+// ViewAt returns the view of main request n; the number after the last request stands for the end of the file. With a
+// nil pol it is the raw history before the request. It returns an error for other numbers.
 func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, error) {
 	var found *view.View
 	err := r.EachView(pol, opt, func(k int, v *view.View) bool {
@@ -172,7 +175,7 @@ func (r *Record) bill(opt Options) (all, alone *bill.Bill) {
 	return cmp.Or(r.Session, alone), alone
 }
 
-// Bridge leads from what the API billed to the cost of a replay of the recorded session under a policy with these options.
+// Bridge returns the steps from the billed cost of the recorded session to the cost of tl, the replay of pol with opt.
 func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge, error) {
 	same := opt
 	same.Regret = false
@@ -212,12 +215,12 @@ func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge,
 	return b, nil
 }
 
-// InsteadOfUsage reports whether tokens are those of the content although usage is recorded.
+// InsteadOfUsage reports whether tokens are counted from the content although the session records usage.
 func (t *Timeline) InsteadOfUsage() bool {
 	return t.Counter != tokens.NameUsage && slices.ContainsFunc(t.Requests, func(r Request) bool { return r.Recorded != nil })
 }
 
-// CacheFit replays the recorded track and says how well its simulated prompt cache fits the recorded session.
+// CacheFit replays the recorded track and returns how well its simulated prompt cache agrees with the recorded usage.
 func (r *Record) CacheFit(opt Options) (*CacheFit, error) {
 	t, err := r.Replay(RecordedTrack(), Options{Prices: opt.Prices})
 	if err != nil {
@@ -226,7 +229,8 @@ func (r *Record) CacheFit(opt Options) (*CacheFit, error) {
 	return t.CacheFit, nil
 }
 
-// LineAt is the line of the response to main request n; what was sent is above it. 0 where there is no such request.
+// LineAt returns the line of the response to main request n, or 0 where there is no such request. What was sent is
+// above that line.
 func (r *Record) LineAt(n int) int {
 	if n < 1 || n > len(r.Conv.Requests) {
 		return 0
@@ -234,14 +238,14 @@ func (r *Record) LineAt(n int) int {
 	return r.Conv.Response(n - 1).Line
 }
 
-// Prices is the table of models and prices of a replay.
+// Prices returns the table of models and prices that a replay with opt uses.
 func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Prices) }
 
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
 const defaultMaxOutput = 32000
 
-// ModelAt is the model of main request n, or of the last one for the end, and its largest output in tokens, the
-// client's default where the model is not known.
+// ModelAt returns the model of main request n, or of the last main request where n is above it, and the largest output
+// of that model in tokens: for an unknown model the client's default, 32,000.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
 		model = r.Conv.Response(k).Model

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -231,10 +232,7 @@ func TestThrashAndFailures(t *testing.T) {
 // TestAlikeOnlyWithTheSameRefusals: policies whose stages do the same are not alike where one loses requests and the
 // other does not.
 func TestAlikeOnlyWithTheSameRefusals(t *testing.T) {
-	rec, err := replay.NewRecord(compactedRun(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(compactedRun(t)))(t)
 	policies := []*policy.Policy{}
 	for _, window := range []string{"context: 200000", "context: 201000", "context: 200000, blocking_limit: 150000", "context: 200000, warning_offset: 1"} {
 		policies = append(policies, written(t, "name: mine\nwindow: {"+window+"}\nstages:\n  - autocompact: {enabled: false}\n"))

@@ -2,9 +2,9 @@ package replay
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -18,34 +18,22 @@ func TestCorpusReinjected(t *testing.T) {
 	if dir == "" {
 		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d sessions, %v", len(files), err)
-	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Glob(t, 1, dir, "*.jsonl.gz")
+	reg := must.Get(stage.Registry())(t)
 	type sums struct{ n, recorded, attached, off int }
 	bands := []struct {
 		policy, from, before string
 		sums
 	}{{policy: "claude-code-2.1", from: "2.1.21", before: "2.1.52"}, {policy: "claude-code-2.1.119", from: "2.1.119", before: "99"}}
 	for _, path := range files {
-		f, err := session.Load(path, session.LoadOptions{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{Jobs: 2}))(t)
 		t.Cleanup(func() { f.Close() })
 		for i := range bands {
 			b := &bands[i]
 			if v := f.Main.Version; len(f.Main.Requests) == 0 || len(f.Main.Boundaries) == 0 || session.CompareVersions(v, b.from) < 0 || session.CompareVersions(v, b.before) >= 0 {
 				continue
 			}
-			pol, err := preset.Load(b.policy, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			pol := must.Get(preset.Load(b.policy, reg))(t)
 			recorded, attached := reinjected(t, f.Main, pol)
 			for k := range recorded {
 				b.n++
@@ -67,14 +55,9 @@ func TestCorpusReinjected(t *testing.T) {
 // reinjected is what each recorded compaction sent beside its summary, and what the policy attaches where it compacts
 // there without the record's help, in tokens.
 func reinjected(t *testing.T, conv *session.Conversation, pol *policy.Policy) (recorded, attached []int) {
-	rec, err := NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(NewRecord(conv))(t)
 	for _, set := range [][2]string{{"window.auto_compact", "false"}, {"autocompact.summary", "[fixed: 5000]"}} {
-		if err := pol.Set(set[0], set[1]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, pol.Set(set[0], set[1]))
 	}
 	at := map[int]int{}
 	var opt Options
@@ -93,10 +76,7 @@ func reinjected(t *testing.T, conv *session.Conversation, pol *policy.Policy) (r
 		}
 	}
 	attached = make([]int, len(recorded))
-	tl, err := rec.Replay(pol, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(pol, opt))(t)
 	for _, ev := range tl.Events {
 		if ev.Stage == "post_compact" && ev.Request != nil {
 			if k, ok := at[*ev.Request]; ok {

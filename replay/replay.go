@@ -12,7 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
-// Run replays a conversation through a policy.
+// Run replays a conversation through pol. It computes a Record for this one replay.
 func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline, error) {
 	rec, err := NewRecordWith(conv, RecordOptions{Encoders: opt.Encoders, Families: opt.Families})
 	if err != nil {
@@ -21,16 +21,16 @@ func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline
 	return rec.Replay(pol, opt)
 }
 
-// Replay replays the recorded session's conversation through a policy. A Record may be replayed by several goroutines at
-// once.
+// Replay runs the conversation through pol. It is safe for concurrent use. It returns an error where opt is invalid, a
+// stage fails, or the session's file cannot be read.
 func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	t, _, err := r.ReplayAlike(pol, nil, opt)
 	return t, err
 }
 
-// ReplayAlike replays a policy and reports which of the others do the same at every step. Their replays have the same
-// figures; only the reasons of events and the limits differ. Only policies that differ in the parameters of stages or
-// in limits are compared; false does not mean that the figures differ.
+// ReplayAlike replays pol and reports which of others would do the same at every step. The replay of others[i] has the
+// same figures where same[i] is true; only its limits and the reasons of its events may differ. false is no proof of a
+// difference: policies are compared only if they differ in parameters of stages or in limits alone.
 func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
 	e, err := engine.New(r.record, pol, opt)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy"
@@ -23,10 +23,7 @@ import (
 const shipped = "../testdata/sessions"
 
 func shippedFiles(t testing.TB) []string {
-	files, err := filepath.Glob(shipped + "/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no sessions in %s: %v", shipped, err)
-	}
+	files := must.Glob(t, 1, shipped+"/*.jsonl")
 	return files
 }
 
@@ -111,9 +108,7 @@ func TestViewFromEdits(t *testing.T) {
 						t.Errorf("%s under %s, request %d: %d tokens, recounted %d", path, pol.Name, n, v.Tokens(), sum)
 					}
 				}}
-				if _, err := rec.Replay(pol, opt); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(rec.Replay(pol, opt))(t)
 			}
 		}
 	}
@@ -203,10 +198,7 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 	conv := s.load(t)
 	pol := named(t, "claude-code-pipeline")
 	pol.Stages = slices.DeleteFunc(pol.Stages, func(c policy.StageConfig) bool { return c.Definition.Name != "session_memory" })
-	tl, err := replay.Run(conv, pol, replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(replay.Run(conv, pol, replay.Options{}))(t)
 	if tot := tl.Totals; tot.Saved != 0 || tot.OwnInput < 20000 || tot.OwnOutput != 2000*(tot.Calls-tot.Requests) {
 		t.Errorf("saved %d, %d calls of the policy's own sent %d and wrote %d", tot.Saved, tot.Calls-tot.Requests, tot.OwnInput, tot.OwnOutput)
 	}
@@ -240,20 +232,12 @@ func TestDeterministic(t *testing.T) {
 	render := func(jobs int) []byte {
 		var out bytes.Buffer
 		for _, path := range shippedFiles(t) {
-			f, err := session.Load(path, session.LoadOptions{Jobs: jobs})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(session.Load(path, session.LoadOptions{Jobs: jobs}))(t)
 			for _, conv := range f.Conversations() {
 				rec := recordOf(t, conv)
 				for _, pol := range all {
-					tl, err := rec.Replay(pol, replay.Options{})
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := json.NewEncoder(&out).Encode(tl); err != nil {
-						t.Fatal(err)
-					}
+					tl := must.Get(rec.Replay(pol, replay.Options{}))(t)
+					must.Do(t, json.NewEncoder(&out).Encode(tl))
 				}
 			}
 			f.Close()
@@ -276,17 +260,11 @@ func TestOptions(t *testing.T) {
 	if _, err := replay.Run(conv, named(t, "none"), replay.Options{CompactAt: []int{len(conv.Requests) + 9}}); err == nil {
 		t.Error("a request that is not there was taken")
 	}
-	tl, err := replay.Run(conv, named(t, "claude-code-2.1.19"), replay.Options{CompactAt: []int{7}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(replay.Run(conv, named(t, "claude-code-2.1.19"), replay.Options{CompactAt: []int{7}}))(t)
 	if len(tl.Events) == 0 || tl.Events[0].Trigger != "manual" || *tl.Events[0].Request != 7 {
 		t.Errorf("no manual compaction before request 7: %+v", tl.Events)
 	}
-	tl, err = replay.Run(conv, named(t, "none"), replay.Options{Overhead: policy.Overhead{Tokens: 12345, Given: true}, Window: 500000, Counter: "heuristic"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl = must.Get(replay.Run(conv, named(t, "none"), replay.Options{Overhead: policy.Overhead{Tokens: 12345, Given: true}, Window: 500000, Counter: "heuristic"}))(t)
 	if tl.Window != 500000 || tl.Requests[0].Overhead != 12345 || tl.Counter != "heuristic" {
 		t.Errorf("window %d, overhead %d, counter %s", tl.Window, tl.Requests[0].Overhead, tl.Counter)
 	}
@@ -321,14 +299,9 @@ func benchSession(b *testing.B, n int) *session.Conversation {
 	var buf bytes.Buffer
 	opt := synth.Default()
 	opt.Requests = n
-	if _, err := synth.Generate(&buf, opt); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(synth.Generate(&buf, opt))(b)
 	b.SetBytes(int64(buf.Len()))
-	f, err := session.LoadReader("synth", io.Reader(&buf), session.LoadOptions{Jobs: 2})
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("synth", io.Reader(&buf), session.LoadOptions{Jobs: 2}))(b)
 	b.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -343,9 +316,7 @@ func BenchmarkReplay(b *testing.B) {
 				b.ReportAllocs()
 				b.ResetTimer()
 				for range b.N {
-					if _, err := replay.Run(conv, pol, replay.Options{}); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(replay.Run(conv, pol, replay.Options{}))(b)
 				}
 			})
 		}
@@ -364,14 +335,9 @@ func BenchmarkPolicies(b *testing.B) {
 			conv := benchSession(b, 1000)
 			b.ReportAllocs()
 			for b.Loop() {
-				rec, err := replay.NewRecord(conv)
-				if err != nil {
-					b.Fatal(err)
-				}
+				rec := must.Get(replay.NewRecord(conv))(b)
 				for _, name := range names[:c.n] {
-					if _, err := rec.Replay(named(b, name), replay.Options{Regret: c.regret}); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(rec.Replay(named(b, name), replay.Options{Regret: c.regret}))(b)
 				}
 			}
 		})
@@ -380,25 +346,17 @@ func BenchmarkPolicies(b *testing.B) {
 
 // BenchmarkStages replays a session under each stage alone.
 func BenchmarkStages(b *testing.B) {
-	reg, err := registry()
-	if err != nil {
-		b.Fatal(err)
-	}
+	reg := must.Get(registry())(b)
 	for _, d := range reg.Definitions() {
 		if d.Name == "program" {
 			continue // which starts a process
 		}
 		b.Run(d.Name, func(b *testing.B) {
 			conv, pol := benchSession(b, 1000), written(b, "stages: ["+d.Name+"]")
-			rec, err := replay.NewRecord(conv)
-			if err != nil {
-				b.Fatal(err)
-			}
+			rec := must.Get(replay.NewRecord(conv))(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := rec.Replay(pol, replay.Options{}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(rec.Replay(pol, replay.Options{}))(b)
 			}
 		})
 	}

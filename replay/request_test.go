@@ -3,12 +3,12 @@ package replay_test
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/wire"
@@ -20,10 +20,7 @@ func TestRequestOf(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many replays")
 	}
-	files, err := filepath.Glob("../testdata/sessions/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatal(err)
-	}
+	files := must.Glob(t, 1, "../testdata/sessions/*.jsonl")
 	records := map[string]*replay.Record{}
 	for _, file := range files {
 		records[file] = recordOf(t, load(t, file).Main)
@@ -39,23 +36,15 @@ func TestRequestOf(t *testing.T) {
 			pol = named(t, name)
 		}
 		opt := replay.Options{}
-		if opt.Window, err = strconv.Atoi(window); err != nil {
-			t.Fatal(err)
-		}
+		opt.Window = must.Get(strconv.Atoi(window))(t)
 		for _, file := range files {
 			rec := records[file]
-			tl, err := rec.Replay(pol, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tl := must.Get(rec.Replay(pol, opt))(t)
 			for _, row := range tl.Requests {
 				if row.Kind != "compaction" || len(row.Events) == 0 {
 					continue
 				}
-				q, err := rec.RequestOf(pol, opt, row.Events[0])
-				if err != nil {
-					t.Fatal(err)
-				}
+				q := must.Get(rec.RequestOf(pol, opt, row.Events[0]))(t)
 				if q.Call.Input != row.Tokens || q.Stage != tl.Events[row.Events[0]].Stage {
 					t.Errorf("%s, %s, event %d: %d tokens by %s, the replay has %d", text, file, q.Event, q.Call.Input, q.Stage, row.Tokens)
 				}
@@ -121,10 +110,7 @@ func TestRequestRefused(t *testing.T) {
 	rec := recordOf(t, load(t, "../testdata/sessions/big.jsonl").Main)
 	for name, window := range map[string]int{"claude-code-2.1.19": 30000, "opencode-1.1.36": 3000, "opencode-1.18": 3000} {
 		pol, opt := named(t, name), replay.Options{Window: window}
-		tl, err := rec.Replay(pol, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(pol, opt))(t)
 		list, failed := tl.CallEvents(), 0
 		for _, k := range list {
 			if tl.Events[k].Kind != policy.KindFail {
@@ -158,10 +144,7 @@ func TestRequestUnseen(t *testing.T) {
 			t.Fatal(err)
 		}
 		pol, opt := named(t, name), replay.Options{}
-		tl, err := rec.Replay(pol, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(pol, opt))(t)
 		k, ok := tl.CallEvent(0)
 		if !ok {
 			t.Errorf("%s: no call", name)
@@ -176,15 +159,9 @@ func TestRequestUnseen(t *testing.T) {
 }
 
 func TestCallEvent(t *testing.T) {
-	rec, err := replay.NewRecord(load(t, "../testdata/sessions/big.jsonl").Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(load(t, "../testdata/sessions/big.jsonl").Main))(t)
 	pol := named(t, "opencode-1.1.36")
-	tl, err := rec.Replay(pol, replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(pol, replay.Options{}))(t)
 	if k, ok := tl.CallEvent(0); !ok || k != 0 {
 		t.Errorf("the last call is of event %d, %t", k, ok)
 	}

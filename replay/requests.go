@@ -10,9 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// RequestAt returns the main request that a person names: a number, "last", "peak" (the largest payload; of several
-// the first), "end" (one more than the last) or "event:K" (the request of event K). A session without requests has
-// only "end".
+// RequestAt returns the number of the main request that a person names: a number, "last", "peak" (the largest payload;
+// of several the first), "end" (one more than the last) or "event:K" (the request of event K). A session without
+// requests has only "end".
 func (t *Timeline) RequestAt(name string) (int, error) {
 	if n, ok, err := RequestNumber(name, t.Totals.Requests); ok || err != nil {
 		return n, err
@@ -43,8 +43,9 @@ func (t *Timeline) RequestAt(name string) (int, error) {
 
 const eventPrefix = "event:"
 
-// RequestNumber is Timeline.RequestAt of a session with a number of requests; ok is false for "peak" and "event:K",
-// which take a replay.
+// RequestNumber resolves name as Timeline.RequestAt does, for a session of that many main requests, without a replay.
+// ok is false for "peak" and "event:K", which need a replay, and for a name that is wrong; only the latter gives an
+// error.
 func RequestNumber(name string, requests int) (n int, ok bool, err error) {
 	switch {
 	case name == "end":
@@ -64,7 +65,7 @@ func RequestNumber(name string, requests int) (n int, ok bool, err error) {
 	return n, true, nil
 }
 
-// OverheadAt is the overhead of main request n, in tokens, or of the last one for the end.
+// OverheadAt returns the overhead of main request n in tokens, or of the last main request where n is above it.
 func (t *Timeline) OverheadAt(n int) int {
 	over := 0
 	for _, r := range t.Main() {
@@ -75,7 +76,7 @@ func (t *Timeline) OverheadAt(n int) int {
 	return over
 }
 
-// CallEvents are the events with calls of the policy's own, those that failed included, in order.
+// CallEvents returns the indexes in Events of all events with own requests of the policy, also of those that failed.
 func (t *Timeline) CallEvents() []int {
 	var list []int
 	for _, r := range t.Requests {
@@ -92,8 +93,8 @@ func (t *Timeline) CallEvents() []int {
 	return slices.Compact(list)
 }
 
-// CallEvent is the event with the first call of a policy's own before main request n; with n 0 that of the last call.
-// ok is false where there is none.
+// CallEvent returns the index in Events of the first event before main request n with an own request of the policy.
+// With n 0 it returns the last such event of the replay. ok is false where there is none.
 func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 	list := t.CallEvents()
 	if n == 0 {
@@ -110,7 +111,7 @@ func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 	return 0, false
 }
 
-// FindingsAt are the findings whose rule the view of main request n violates.
+// FindingsAt returns the findings of main requests up to n whose rule v, the view of main request n, still violates.
 func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 	for _, broken := range view.NewChecker(v).CheckRequest() {
 		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {

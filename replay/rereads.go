@@ -9,18 +9,19 @@ import (
 // soonAfter is how many requests after a compaction a Read counts as its consequence.
 const soonAfter = 30
 
-// Rereads are the files that the agent read again soon after a recorded compaction. A policy that had not compacted
-// there might have spared them: in its views the file stands twice.
+// Rereads counts files that the agent had read before a recorded compaction and read again soon after it. Without the
+// compaction the second read might not have been needed. A replay cannot know that: its views hold the file twice.
 type Rereads struct {
-	Files   int `json:"files"`   // results of Read, within soonAfter requests after a compaction, of files read before it; each file once
-	Tokens  int `json:"tokens"`  // of these results
-	Carried int `json:"carried"` // tokens times the requests after: the most that they add to the input
+	Files   int `json:"files"`   // files read again within 30 requests after a compaction, each file once
+	Tokens  int `json:"tokens"`  // tokens of these second results
+	Carried int `json:"carried"` // sum over the files of the tokens times the later requests: an upper bound of the input tokens that they add
 }
 
 // readFile is a file that was read.
 type readFile struct{ first, again int } // boundaries before its first Read, and before the last one that counts
 
-// Rereads looks for files that were read again because of the recorded compactions.
+// Rereads finds the files that were read again within 30 requests after a recorded compaction. An error comes from
+// reading the session's file.
 func (r *Record) Rereads() (list Rereads, err error) {
 	conv := r.Conv
 	if len(conv.Boundaries) == 0 {
@@ -69,5 +70,5 @@ func (r *Record) Rereads() (list Rereads, err error) {
 	return list, nil
 }
 
-// Add adds the files of another session.
+// Add adds the figures of another session.
 func (r *Rereads) Add(o Rereads) { price.AddUp(r, &o) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -33,14 +34,8 @@ func TestRereads(t *testing.T) {
 		}
 		reads(then...)
 		s.answer(context(at), text(40))
-		rec, err := replay.NewRecord(s.load(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := rec.Rereads()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(s.load(t)))(t)
+		again := must.Get(rec.Rereads())(t)
 		return rec, again
 	}
 	if _, got := record(false, "a.go", "b.go"); got != (replay.Rereads{}) {

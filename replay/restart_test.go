@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -339,20 +340,14 @@ type rawLines struct {
 
 // readLines reads a session file with nothing but encoding/json. Lines that are not JSON are left out.
 func readLines(t *testing.T, path string) *rawLines {
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	text, _, free, err := jsonl.Unpack(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer free()
-	all, err := io.ReadAll(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(io.ReadAll(text))(t)
 	r := &rawLines{byUUID: map[string]*rawLine{}}
 	for _, l := range strings.Split(string(all), "\n") {
 		for dec := json.NewDecoder(strings.NewReader(l)); dec.More(); { // a line may hold several objects

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -16,19 +17,10 @@ import (
 // continued is what continuing a shipped session costs at a time, under the release that recorded it.
 func continued(t *testing.T, file string, now time.Time) (*replay.Record, *replay.Continuation) {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	rec := recordOf(t, load(t, file).Main)
-	pol, err := preset.New(reg).LoadFor(rec.Conv.Product, preset.ClientOf(rec.Conv))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := rec.Continue(pol, replay.Options{}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pol := must.Get(preset.New(reg).LoadFor(rec.Conv.Product, preset.ClientOf(rec.Conv)))(t)
+	c := must.Get(rec.Continue(pol, replay.Options{}, now))(t)
 	return rec, c
 }
 
@@ -88,10 +80,7 @@ func TestContinue(t *testing.T) {
 func TestContinueClock(t *testing.T) {
 	const file = shipped + "/big.jsonl"
 	rec, c := continued(t, file, time.Time{})
-	tl, err := rec.Replay(&policy.Policy{Name: "recorded", Recorded: true, Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(&policy.Policy{Name: "recorded", Recorded: true, Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}, replay.Options{}))(t)
 	last := tl.Requests[len(tl.Requests)-1]
 	if more := c.Context - last.Payload; more <= 0 || more > 1000 {
 		t.Errorf("%d tokens after a request of %d", c.Context, last.Payload)
@@ -110,10 +99,7 @@ func TestContinueClock(t *testing.T) {
 // request, whole blocks of it, for as long as the provider keeps it, and a compaction leaves less to read.
 func TestContinueAutomatic(t *testing.T) {
 	const model = "gpt-5.4"
-	kinds, err := cache.DefaultKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := must.Get(cache.DefaultKinds())(t)
 	kind := kinds.Find(model)
 	conv := load(t, shipped+"/big.jsonl").Main
 	for i := range conv.Messages {
@@ -121,10 +107,7 @@ func TestContinueAutomatic(t *testing.T) {
 			conv.Messages[i].Model = model
 		}
 	}
-	c, err := recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{}))(t)
 	if c.Compact == nil || c.Model != model {
 		t.Fatalf("%+v", c)
 	}
@@ -158,10 +141,7 @@ func TestContinueUnknown(t *testing.T) {
 			}
 		}
 		end := conv.Messages[conv.Requests[len(conv.Requests)-1].Message].End
-		c, err := recordOf(t, conv).Continue(nil, replay.Options{}, end.Add(time.Minute))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(recordOf(t, conv).Continue(nil, replay.Options{}, end.Add(time.Minute)))(t)
 		if !c.Unknown || c.Warm || !c.Expires.IsZero() || c.IfCold.Input.Read != 0 || c.IfWarm.Input.Read == 0 {
 			t.Errorf("%s: %+v", model, c)
 		}
@@ -174,10 +154,7 @@ func TestContinueMisfit(t *testing.T) {
 	conv := load(t, shipped+"/big.jsonl").Main
 	last := &conv.Messages[conv.Requests[len(conv.Requests)-1].Message]
 	last.Usage = jsonl.Usage{Input: 10, Output: 1}
-	c, err := recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(recordOf(t, conv).Continue(named(t, "claude-code-2.1.19"), replay.Options{}, time.Time{}))(t)
 	if !c.Misfit || c.Compact != nil {
 		t.Errorf("%+v, %+v", c, c.Compact)
 	}

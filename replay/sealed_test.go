@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -13,10 +14,7 @@ import (
 // TestSealedSummary: the client's call for a compaction reads the session's prefix and writes a summary, as large as it
 // is recorded, or as is usual where the recording was cleared of it.
 func TestSealedSummary(t *testing.T) {
-	content, err := os.ReadFile("../jsonl/internal/codex/testdata/rollout.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile("../jsonl/internal/codex/testdata/rollout.jsonl"))(t)
 	redacted := regexp.MustCompile(`QQQQ+=*`).ReplaceAll(content, []byte("REDACTED"))
 	if bytes.Equal(content, redacted) {
 		t.Fatal("no encrypted summary")
@@ -27,15 +25,9 @@ func TestSealedSummary(t *testing.T) {
 		least   int
 		most    int
 	}{{"recorded", content, 100, 1783}, {"redacted", redacted, 1784, 1784}} {
-		f, err := session.LoadReader(c.name, bytes.NewReader(c.content), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader(c.name, bytes.NewReader(c.content), session.LoadOptions{}))(t)
 		defer f.Close()
-		tl, err := replay.Run(f.Main, replay.RecordedTrack(), replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(replay.Run(f.Main, replay.RecordedTrack(), replay.Options{}))(t)
 		var calls []replay.Request
 		for i := range tl.Requests {
 			if r := tl.Requests[i]; r.Kind == "compaction" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -40,10 +41,7 @@ func TestSearchIsNoOverhead(t *testing.T) {
 		add("response_item", fmt.Sprintf(call, 3))
 		add("response_item", fmt.Sprintf(output, 3))
 		add("event_msg", fmt.Sprintf(count, 41250, 13000, 50, 13050))
-		f, err := session.LoadReader("rollout.jsonl", strings.NewReader(b.String()), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("rollout.jsonl", strings.NewReader(b.String()), session.LoadOptions{}))(t)
 		t.Cleanup(func() { f.Close() })
 		return f.Main
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
@@ -14,10 +15,7 @@ import (
 // TestSegmentRecorded: the segment of a recorded compaction is the one that its boundary names.
 func TestSegmentRecorded(t *testing.T) {
 	const file = "../testdata/sessions/preserved.jsonl"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	m := regexp.MustCompile(`"preservedSegment":\{"headUuid":"([^"]*)","anchorUuid":"([^"]*)","tailUuid":"([^"]*)"\}`).FindStringSubmatch(string(text))
 	if m == nil {
 		t.Fatal("no boundary has a preservedSegment")
@@ -42,21 +40,12 @@ func TestSegmentRecorded(t *testing.T) {
 // no segment.
 func TestSegmentKept(t *testing.T) {
 	conv := load(t, "../testdata/sessions/big.jsonl").Main
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
 	memory := "stages: [session_memory: {min_tokens: 5000, max_tokens: 20000}, autocompact]"
 	for _, text := range []string{memory, "stages: [autocompact: {summary: [fixed: 5000]}]"} {
 		p := written(t, text)
-		tl, err := rec.Replay(p, replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := rec.ViewAt(p, replay.Options{}, len(conv.Requests)+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(p, replay.Options{}))(t)
+		v := must.Get(rec.ViewAt(p, replay.Options{}, len(conv.Requests)+1))(t)
 		uuids := map[string]int{}
 		for m := range conv.Messages {
 			uuids[conv.Messages[m].UUID] = m

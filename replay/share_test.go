@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -34,14 +35,8 @@ func TestSharedRecord(t *testing.T) {
 }
 
 func compareShared(t *testing.T, conv *session.Conversation) {
-	record, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	alone, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(replay.NewRecord(conv))(t)
+	alone := must.Get(replay.NewRecord(conv))(t)
 	type run struct {
 		policy *policy.Policy
 		opt    replay.Options
@@ -61,9 +56,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 	}
 	want := make([]string, len(runs))
 	for i, r := range runs {
-		if want[i], err = told(alone, r.policy, r.opt); err != nil {
-			t.Fatal(err)
-		}
+		want[i] = must.Get(told(alone, r.policy, r.opt))(t)
 	}
 	var all sync.WaitGroup
 	for _, order := range []iter.Seq2[int, run]{slices.All(runs), slices.Backward(runs)} {
@@ -81,10 +74,7 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 		})
 	}
 	all.Wait()
-	fresh, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fresh := must.Get(replay.NewRecord(conv))(t)
 	for _, replayed := range []*replay.Record{record, alone} {
 		if !reflect.DeepEqual(fresh.Edits(), replayed.Edits()) {
 			t.Errorf("%s: the edits of a replayed record are others", conv.Path)

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -45,10 +46,7 @@ func TestShownWindow(t *testing.T) {
 // TestAutoOff: requests above the threshold, one after another and without a compaction, show that automatic compaction
 // was off. A lower threshold by the user's settings does not show so.
 func TestAutoOff(t *testing.T) {
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(registry())(t)
 	presets := preset.New(reg)
 	for _, c := range []struct {
 		name     string
@@ -71,17 +69,9 @@ func TestAutoOff(t *testing.T) {
 			s.user(40)
 			s.answer(context(30000), text(40))
 		}
-		rec, err := replay.NewRecord(s.load(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := rec.UseRelease(presets); err != nil {
-			t.Fatal(err)
-		}
-		tl, err := rec.Replay(named(t, "recorded"), c.opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(s.load(t)))(t)
+		must.Do(t, rec.UseRelease(presets))
+		tl := must.Get(rec.Replay(named(t, "recorded"), c.opt))(t)
 		switch off := tl.AutoOff; {
 		case off == nil && c.requests > 0, off != nil && (off.Requests != c.requests || off.Threshold != 167000):
 			t.Errorf("%s: %+v, want %d requests", c.name, off, c.requests)

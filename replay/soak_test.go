@@ -16,6 +16,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy"
@@ -50,15 +51,9 @@ func TestSoak(t *testing.T) {
 	}
 	first := uint64(1)
 	if v := os.Getenv("CTXKIT_SOAK_SEED"); v != "" {
-		var err error
-		if first, err = strconv.ParseUint(v, 10, 64); err != nil {
-			t.Fatal(err)
-		}
+		first = must.Get(strconv.ParseUint(v, 10, 64))(t)
 	}
-	soak, err := newSoak()
-	if err != nil {
-		t.Fatal(err)
-	}
+	soak := must.Get(newSoak())(t)
 	failed := 0
 	for seed := first; seed < first+uint64(cases) && (until.IsZero() || time.Now().Before(until)); seed++ {
 		c := soak.make(seed)

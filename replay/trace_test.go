@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -101,10 +102,7 @@ func TestTrace(t *testing.T) {
 					want = append(want, payloadOf(v, made))
 					ledger.Observe(n, v)
 				}}
-				tl, err := rec.Replay(pol, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				tl := must.Get(rec.Replay(pol, opt))(t)
 				if len(tl.Trace.Steps) != len(conv.Requests) {
 					t.Fatalf("%s under %s: %d steps of %d requests", path, pol.Name, len(tl.Trace.Steps), len(conv.Requests))
 				}
@@ -116,10 +114,7 @@ func TestTrace(t *testing.T) {
 					if every := len(conv.Requests)/5 + 1; i%every != every-1 {
 						return
 					}
-					filled, err := stats.New(conv, tl, ledger, stats.Extent{Request: i + 1, Until: i + 1}, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					filled := must.Get(stats.New(conv, tl, ledger, stats.Extent{Request: i + 1, Until: i + 1}, nil))(t)
 					for _, c := range filled.Categories {
 						if c.Category != category.Unrecorded && sums[c.Category] != c.Tokens {
 							t.Errorf("%s under %s, request %d: %s is %d tokens in the trace, %d in stats", path, pol.Name, i+1, c.Category, sums[c.Category], c.Tokens)
@@ -166,10 +161,7 @@ func TestTraceTexts(t *testing.T) {
 	conv := load(t, shipped+"/big.jsonl").Conversations()[0]
 	rec := recordOf(t, conv)
 	for _, room := range []int{0, 20_000, 300_000, 100_000_000} {
-		tl, err := rec.Replay(named(t, "opencode"), replay.Options{Trace: &trace.TextLimit{Text: room}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(named(t, "opencode"), replay.Options{Trace: &trace.TextLimit{Text: room}}))(t)
 		seen, all := map[string]bool{}, 0
 		for _, text := range tl.Trace.Texts {
 			if seen[text] {

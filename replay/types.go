@@ -12,148 +12,203 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// What a replay is asked for.
 type (
-	Options       = engine.Options       // of a replay
-	RecordOptions = record.RecordOptions // of a record
-	CacheMode     = account.CacheMode    // whose prompt cache is simulated
-	SentRequest   = engine.SentRequest   // a request as it is sent
-	SentHead      = account.SentHead     // system prompt and tools of a request
+	// Options are the options of a replay: counter, model, window, prompt cache, prices, and callbacks. The zero value
+	// is the default. (engine.Options)
+	Options = engine.Options
+	// RecordOptions are the options of NewRecordWith: prices, encoders, model families, programs. The zero value is the
+	// default. (record.RecordOptions)
+	RecordOptions = record.RecordOptions
+	// CacheMode says whose prompt cache a replay simulates: CacheEqual, CacheOwn or CacheNone. (account.CacheMode)
+	CacheMode = account.CacheMode
+	// SentRequest is a request as it would be sent, which Options.Send receives: its figures, view, model and times.
+	// (engine.SentRequest)
+	SentRequest = engine.SentRequest
+	// SentHead describes the system prompt and the tools of a request: how many of their tokens all sessions of the
+	// client share, and how often they changed. (account.SentHead)
+	SentHead = account.SentHead
 )
 
-// The modes of Options.Cache. The zero value is CacheOwn.
+// The values of Options.Cache; "" is CacheOwn.
 const (
-	CacheEqual = account.CacheEqual // that of the recorded session's own client and provider, for every policy
-	CacheOwn   = account.CacheOwn   // that of the policy's product
-	CacheNone  = account.CacheNone
+	CacheEqual = account.CacheEqual // the prompt cache of the recorded client and provider, for every policy
+	CacheOwn   = account.CacheOwn   // the prompt cache of the policy's product
+	CacheNone  = account.CacheNone  // no prompt cache
 )
 
-// What a Timeline holds.
 type (
-	Request        = account.Request       // one API call: a row
-	Usage          = account.Usage         // usage that the API reported of it
-	Samplings      = account.Samplings     // the sum of several iterations within it
-	CacheUse       = account.CacheUse      // its input by how it is billed
-	CostParts      = account.CostParts     // its cost by reasons
-	StageCost      = account.StageCost     // what the edits of a stage cost
-	ModelCache     = account.ModelCache    // how a provider caches a model
-	Event          = engine.Event          // one firing of a stage, one act of the client, or a request without an answer
-	EventTarget    = engine.EventTarget    // what an event changed
-	Segment        = engine.Segment        // what a compaction leaves verbatim
-	RecordedEvent  = record.RecordedEvent  // where the client recorded an event
-	CompactionKind = record.CompactionKind // why the client compacted
-	ConditionUse   = engine.ConditionUse   // how often the condition of a stage held
-	RequestFinding = engine.RequestFinding // a rule that a request violates
-	FindingKind    = engine.FindingKind    // why
-	AutoOff        = engine.AutoOff        // the client did not compact by itself
-	Fit            = record.Fit            // the window in which the client compacted
-	EarlierHistory = record.EarlierHistory // what came before the file
-	Conversion     = record.Conversion     // tokens of another tokenizer
-	ConvertedModel = record.ConvertedModel // by model
+	// Request is one API call of a replay, a main request or an own request of the policy: its tokens, its cache use
+	// and its cost. (account.Request)
+	Request = account.Request
+	// Usage is what the API reported for a recorded request, in tokens. (account.Usage)
+	Usage = account.Usage
+	// Samplings is the sum of the iterations within one recorded request, in tokens. (account.Samplings)
+	Samplings = account.Samplings
+	// CacheUse divides the input tokens of a request by how they are billed (cache read, cache write, uncached), by the
+	// simulated prompt cache, with the cause of a cache miss. (account.CacheUse)
+	CacheUse = account.CacheUse
+	// CostParts divides a cost by its causes, such as edits, an expired prompt cache and the policy's own requests. The
+	// parts sum to the cost. (account.CostParts)
+	CostParts = account.CostParts
+	// StageCost is the cost of the cache misses that the edits of one stage caused. (account.StageCost)
+	StageCost = account.StageCost
+	// ModelCache says how the provider of a model caches prompts. (account.ModelCache)
+	ModelCache = account.ModelCache
+	// Event is one firing of one stage with its edits, one context change that the client recorded, or a main request
+	// that would have had no answer. (engine.Event)
+	Event = engine.Event
+	// EventTarget is a message or tool result that an event changed. (engine.EventTarget)
+	EventTarget = engine.EventTarget
+	// Segment names the messages that a compaction keeps verbatim: uuids of the first and last message and of the
+	// summary. (engine.Segment)
+	Segment = engine.Segment
+	// RecordedEvent is the line and the figures with which the client recorded an event. (record.RecordedEvent)
+	RecordedEvent = record.RecordedEvent
+	// CompactionKind is the reason for a recorded compaction. (record.CompactionKind)
+	CompactionKind = record.CompactionKind
+	// ConditionUse counts how often the condition of a stage held and how often not. (engine.ConditionUse)
+	ConditionUse = engine.ConditionUse
+	// RequestFinding is a rule of the API that a request violates, reported at the first such request.
+	// (engine.RequestFinding)
+	RequestFinding = engine.RequestFinding
+	// FindingKind is the cause of a RequestFinding. (engine.FindingKind)
+	FindingKind = engine.FindingKind
+	// AutoOff says that the recorded client did not compact by itself where its release would have. (engine.AutoOff)
+	AutoOff = engine.AutoOff
+	// Fit is the context window, in tokens, that follows from the recorded automatic compactions. A user can set that
+	// window, and no line records it. (record.Fit)
+	Fit = record.Fit
+	// EarlierHistory describes the part of the conversation before the file, by the usage of the first request.
+	// (record.EarlierHistory)
+	EarlierHistory = record.EarlierHistory
+	// Conversion says how the recorded tokens were converted to another model's tokenizer. (record.Conversion)
+	Conversion = record.Conversion
+	// ConvertedModel is a recorded model with its number of requests and the ratio of its conversion.
+	// (record.ConvertedModel)
+	ConvertedModel = record.ConvertedModel
 )
 
-// The kinds of recorded compactions.
+// The values of CompactionKind.
 const (
 	CompactionThreshold   = record.CompactionThreshold   // the context reached the client's threshold
 	CompactionReactive    = record.CompactionReactive    // the API refused a prompt as too long
-	CompactionIdle        = record.CompactionIdle        // the user was away, and the cache about to expire
-	CompactionModelChange = record.CompactionModelChange // the next model has a smaller window, or cannot read what the one before compacted
+	CompactionIdle        = record.CompactionIdle        // the user was away and the prompt cache was about to expire
+	CompactionModelChange = record.CompactionModelChange // the next model has a smaller window, or cannot read the previous model's compaction
 	CompactionManual      = record.CompactionManual      // the user asked for it
-	CompactionServer      = record.CompactionServer      // the API made it
-	CompactionPrecomputed = record.CompactionPrecomputed // the summary was written ahead
+	CompactionServer      = record.CompactionServer      // the API compacted
+	CompactionPrecomputed = record.CompactionPrecomputed // the client had written the summary in advance
 )
 
-// The kinds of findings.
+// The values of FindingKind.
 const (
 	FindingViolation  = engine.FindingViolation  // the policy violates a rule
-	FindingTranscript = engine.FindingTranscript // the transcript itself violates a rule, under every policy
-	FindingPreserved  = engine.FindingPreserved  // allowed, but it costs a model with preserved thinking its thinking
+	FindingTranscript = engine.FindingTranscript // the recorded session itself violates a rule, under every policy
+	FindingPreserved  = engine.FindingPreserved  // no violation, but an edit invalidates thinking that the model needs back unchanged (price.Model.Preserved)
 )
 
-// The codes of warnings that a caller may have advice for.
+// Codes of warnings of a replay, for callers that add advice to a warning.
 const (
-	CodeWindowExceeded = engine.CodeWindowExceeded // the recorded context does not fit the assumed window
-	CodeWindowAssumed  = engine.CodeWindowAssumed  // nothing states the window
-	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the content weighs
-	CodeModelUnknown   = engine.CodeModelUnknown   // the model of the options is not in the table
+	CodeWindowExceeded = engine.CodeWindowExceeded // a recorded context is larger than the assumed window
+	CodeWindowAssumed  = engine.CodeWindowAssumed  // nothing states the context window, which is assumed
+	CodeUsageUnfit     = engine.CodeUsageUnfit     // the recorded usage is less than the tokens of the recorded content
+	CodeModelUnknown   = engine.CodeModelUnknown   // Options.Model is not in the table of models
 	CodeNoPrice        = engine.CodeNoPrice        // a model has no price
-	CodeCacheShown     = engine.CodeCacheShown     // that a model is cached is known from the recorded session alone
-	CodeNoCache        = engine.CodeNoCache        // how a model is cached is not known
+	CodeCacheShown     = engine.CodeCacheShown     // only the recorded usage shows that the provider caches the model's prompts
+	CodeNoCache        = engine.CodeNoCache        // nothing tells how the model's prompts are cached
 )
 
-// DefaultWindow is the assumed context window of a model that is not in the table, nor any of its family, tokens.
+// DefaultWindow, 200,000 tokens, is the context window assumed for a model if neither it nor a model of its family is
+// in the table.
 const DefaultWindow = engine.DefaultWindow
 
-// What a replay costs.
 type (
-	Cost       = account.Cost       // what a replay would have cost
-	CacheLoss  = account.CacheLoss  // what cache misses cost, by cause
-	Bridge     = account.Bridge     // from the bill to the cost of a replay
-	BridgeStep = account.BridgeStep // one difference on the way
-	CacheFit   = account.CacheFit   // of the simulated prompt cache to the recorded session
+	// Cost is what a replay would have cost: the main requests, the policy's own requests, and the tokens that each
+	// cause of a cache miss cost. (account.Cost)
+	Cost = account.Cost
+	// CacheLoss is the number of tokens that could not be read from the prompt cache for one cause. (account.CacheLoss)
+	CacheLoss = account.CacheLoss
+	// Bridge leads from the billed cost of a session to the cost of a replay, step by step; the steps sum to the
+	// difference exactly. (account.Bridge)
+	Bridge = account.Bridge
+	// BridgeStep is one step of a Bridge: its name, its calls and its amount. (account.BridgeStep)
+	BridgeStep = account.BridgeStep
+	// CacheFit says how well the simulated prompt cache of recorded sessions agrees with the usage that the API
+	// reported. (account.CacheFit)
+	CacheFit = account.CacheFit
 )
 
-// The steps of a bridge, in their order.
+// The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the simulated
+// recorded session, StepModel to the same under Options.Model, and the steps after it to the policy.
 const (
-	StepCopies     = account.StepCopies     // calls that several sessions record: each counts once in the bill, and in each session's replay
-	StepSubagents  = account.StepSubagents  // their requests, which this replay leaves out
-	StepBranches   = account.StepBranches   // calls on branches that were left, which no replay makes
-	StepAttempts   = account.StepAttempts   // other models within a request: those that declined, advisors
-	StepSearches   = account.StepSearches   // of the web, by the API
+	StepCopies     = account.StepCopies     // calls that several sessions record: counted once in the bill, but in the replay of each session
+	StepSubagents  = account.StepSubagents  // calls of subagents, which this replay leaves out
+	StepBranches   = account.StepBranches   // calls on abandoned branches, which no replay makes
+	StepAttempts   = account.StepAttempts   // further models within a request: models that declined, advisors
+	StepSearches   = account.StepSearches   // web searches by the API
 	StepWarming    = account.StepWarming    // renewals of the prompt cache
-	StepOther      = account.StepOther      // the client's own requests that no replay makes
-	StepRuns       = account.StepRuns       // of which only the sum of their calls is recorded
-	StepModifiers  = account.StepModifiers  // speed, region, service tier and the day's prices, which the simulation leaves out
-	StepRounds     = account.StepRounds     // samplings within a request before its last one
+	StepOther      = account.StepOther      // other requests of the client, which no replay makes
+	StepRuns       = account.StepRuns       // calls of which only a sum per client process is recorded
+	StepModifiers  = account.StepModifiers  // surcharges and discounts for speed, region, service tier and time, which the simulation leaves out
+	StepRounds     = account.StepRounds     // iterations within a request before its last one
 	StepUnreported = account.StepUnreported // requests without recorded usage
-	StepOutputs    = account.StepOutputs    // outputs without a reliable count
-	StepCounted    = account.StepCounted    // inputs of another size than recorded
-	StepFirst      = account.StepFirst      // its cache: what other sessions, or requests before the file's start, left there
-	StepRead       = account.StepRead       // the same input of the other requests, by the simulated cache: what is read,
-	StepWritten    = account.StepWritten    // written
-	StepUncached   = account.StepUncached   // and uncached input
-	StepClient     = account.StepClient     // calls of the recorded client whose usage is on no line: compactions
-	StepModel      = account.StepModel      // another model: its prices and tokenizer
-	StepIdeal      = account.StepIdeal
-	StepBreaks     = account.StepBreaks
-	StepLifetime   = account.StepLifetime
-	StepPlacement  = account.StepPlacement
-	StepOwnCalls   = account.StepOwnCalls
-	StepOutput     = account.StepOutput
+	StepOutputs    = account.StepOutputs    // responses without a reliable output count
+	StepCounted    = account.StepCounted    // requests whose simulated input is larger or smaller than the recorded input
+	StepFirst      = account.StepFirst      // the first request: what it read that other sessions, or requests before the file, had left in the prompt cache
+	StepRead       = account.StepRead       // the other requests: simulated less recorded cache reads
+	StepWritten    = account.StepWritten    // the other requests: simulated less recorded cache writes
+	StepUncached   = account.StepUncached   // the other requests: simulated less recorded uncached input
+	StepClient     = account.StepClient     // calls of the recorded client that the simulation makes and whose usage is on no line: compactions
+	StepModel      = account.StepModel      // the prices and the tokenizer of Options.Model
+	StepIdeal      = account.StepIdeal      // input under a prompt cache that keeps every prefix; this and the following steps are policy less recorded session
+	StepBreaks     = account.StepBreaks     // cache misses that edits cause
+	StepLifetime   = account.StepLifetime   // content that is written again because its cache entry has expired
+	StepPlacement  = account.StepPlacement  // content that no cache breakpoint or look-back covers, or that is too short to be cached
+	StepOwnCalls   = account.StepOwnCalls   // own requests of the policy
+	StepOutput     = account.StepOutput     // output of main requests
 )
 
-// OfPolicy begins the names of the steps from the simulated record to the policy: the differences of the parts.
+// OfPolicy is the prefix of the names of the steps from StepIdeal on, which compare the policy with the simulated
+// recorded session.
 const OfPolicy = account.OfPolicy
 
-// What else a Record answers.
 type (
-	Decision       = engine.Decision       // what a policy decides before a request
-	OwnRequest     = engine.OwnRequest     // the request of a call of the policy's own
-	UnseenError    = engine.UnseenError    // its messages are not known
-	Continuation   = engine.Continuation   // what the next request would cost
-	NextCost       = account.NextCost      // of one request
-	NextCompaction = engine.NextCompaction // the session after a compaction
-	CompactionCost = engine.CompactionCost // what that costs
-	Pause          = record.Pause          // time before a request
+	// Decision is what a policy decides before one request on the recorded view. (engine.Decision)
+	Decision = engine.Decision
+	// OwnRequest is an own request of a policy, such as that for a summary. (engine.OwnRequest)
+	OwnRequest = engine.OwnRequest
+	// UnseenError is the error of Record.RequestOf for a call of which only the tokens are known, not the messages.
+	// (engine.UnseenError)
+	UnseenError = engine.UnseenError
+	// Continuation is what the next request of a session would send and cost: without a compaction, and after one.
+	// (engine.Continuation)
+	Continuation = engine.Continuation
+	// NextCost is the input of one request, divided by how it is billed, and its cost. (account.NextCost)
+	NextCost = account.NextCost
+	// NextCompaction is a session after a compaction: the policy, the context and the costs. (engine.NextCompaction)
+	NextCompaction = engine.NextCompaction
+	// CompactionCost is the cost of a compaction and of the first request after it. (engine.CompactionCost)
+	CompactionCost = engine.CompactionCost
+	// Pause is the time from the end of a response to the next request, as far as the lines show it. (record.Pause)
+	Pause = record.Pause
 )
 
-// Steps lists the steps of a bridge in their order.
+// Steps returns the names of the steps of a bridge in their order.
 func Steps() []string { return account.Steps() }
 
-// SumBridges adds up the bridges of conversations. Calls that several of them record count once in the bill.
+// SumBridges returns the sum of the bridges of conversations. Calls that several of them record count once in the bill.
 func SumBridges(list []*Bridge) *Bridge { return account.SumBridges(list) }
 
-// RecordedTrack is the policy of the recorded track.
+// RecordedTrack returns the policy that repeats what the client really sent, from the context changes that it recorded.
 func RecordedTrack() *policy.Policy { return engine.RecordedTrack() }
 
-// NearCompactions returns the requests (n) at which a compaction by a policy is no false alarm: one is recorded there
-// or at the request before.
+// NearCompactions returns the numbers of the main requests at which a compaction by a policy is no false alarm: a
+// compaction is recorded before that request or before the previous one.
 func NearCompactions(conv *session.Conversation) map[int]bool { return engine.NearCompactions(conv) }
 
-// Precedes reports whether a recorded compaction is automatic and a request follows it.
+// Precedes reports whether b is a recorded automatic compaction that a main request follows.
 func Precedes(conv *session.Conversation, b *session.Boundary) bool { return engine.Precedes(conv, b) }
 
-// UnknownModel is the warning of a model of the options that is not in the table; nil where it is, or there is none.
+// UnknownModel returns a warning where opt.Model is set and not in table, else nil.
 func UnknownModel(table *price.Table, opt Options) *session.Warning {
 	return engine.UnknownModel(table, opt)
 }

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -45,9 +46,7 @@ func TestTypicalSummary(t *testing.T) {
 			}
 		}
 		p = p.Clone()
-		if err := p.Set("autocompact.summary", "["+string(summary)+"]"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Set("autocompact.summary", "["+string(summary)+"]"))
 		tl := replayed(t, conv, p, replay.Options{CompactAt: []int{16}, Regret: true})
 		if len(tl.Events) == 0 || tl.Regret == nil || len(tl.Regret.Misses) != want {
 			t.Errorf("%s: %+v, want %d", summary, tl.Regret, want)

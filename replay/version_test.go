@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -26,30 +27,18 @@ func TestRecordedVersionDecidesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many replays")
 	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	var policies []*policy.Policy
 	for _, name := range preset.Names(reg) {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
 		if !pol.Recorded {
 			policies = append(policies, pol)
 		}
 	}
-	paths, err := filepath.Glob("../testdata/sessions/*.jsonl")
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%d sessions, %v", len(paths), err)
-	}
+	paths := must.Glob(t, 1, "../testdata/sessions/*.jsonl")
 	all := os.Getenv("CTXKIT_LONG") == "1"
 	if dir := os.Getenv("CTXKIT_CORPUS"); dir != "" {
-		more, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		more := must.Get(filepath.Glob(filepath.Join(dir, "*.jsonl*")))(t)
 		for i, path := range more {
 			if i%10 == 0 || all {
 				paths = append(paths, path)
@@ -59,15 +48,9 @@ func TestRecordedVersionDecidesNothing(t *testing.T) {
 	versions := []string{"", "1.0.53", "2.1.14", "2.1.22", "2.1.36", "2.1.43", "2.1.119", "2.1.300"}
 	n := 0 // conversations before this one
 	for _, path := range paths {
-		f, err := session.Load(path, session.LoadOptions{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{Jobs: 2}))(t)
 		for _, conv := range f.Conversations() {
-			recorded, err := NewRecord(conv)
-			if err != nil {
-				t.Fatal(err)
-			}
+			recorded := must.Get(NewRecord(conv))(t)
 			wants := map[string]*Timeline{}
 			for v, version := range versions {
 				rec := withVersion(recorded, version)
@@ -75,10 +58,7 @@ func TestRecordedVersionDecidesNothing(t *testing.T) {
 					if v > 0 && !all && (i+n)%(len(versions)-1) != v-1 {
 						continue
 					}
-					got, err := rec.Replay(pol, Options{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := must.Get(rec.Replay(pol, Options{}))(t)
 					withoutRecord(got)
 					got.Totals.Placeholders, got.Totals.PlaceholderTokens = 0, 0 // what the recording client sent: no decision
 					if want := wants[pol.Name]; want == nil {

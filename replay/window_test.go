@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -16,10 +17,7 @@ import (
 // window or model replaces it, and the API refuses no more for it.
 func TestUseWindow(t *testing.T) {
 	conv := load(t, shipped+"/big-2.1.139.jsonl").Main
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
 	fit, err := rec.FitWindow(named(t, "claude-code-2.1.119"), replay.Options{})
 	if err != nil || fit == nil || !fit.Agrees {
 		t.Fatalf("%+v, %v", fit, err)
@@ -28,10 +26,7 @@ func TestUseWindow(t *testing.T) {
 		t.Errorf("by another product's policy: %+v, %v", other, err)
 	}
 	run := func(name string, opt replay.Options) *replay.Timeline {
-		tl, err := rec.Replay(named(t, name), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(named(t, name), opt))(t)
 		return tl
 	}
 	before := run("none", replay.Options{})
@@ -70,10 +65,7 @@ func growing(t *testing.T, model, usage string, n int) *session.Conversation {
 		fmt.Fprintf(&b, `{"type":"assistant","uuid":"a%d","parentUuid":"p%d","sessionId":"s","version":"2.1.321","timestamp":"2026-11-20T09:%02d:10Z","message":{"id":"m%d","role":"assistant","model":%q,"content":[{"type":"text","text":"on"}],"usage":{%s}}}`+"\n", i, i, i, i, model, usage)
 		parent = fmt.Sprintf(`"a%d"`, i)
 	}
-	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -82,10 +74,7 @@ func growing(t *testing.T, model, usage string, n int) *session.Conversation {
 // is assumed. What a table or an option states is not.
 func TestAssumedWindow(t *testing.T) {
 	const usage = `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":182000,"output_tokens":100`
-	own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000}]}`)))(t)
 	own = own.Over(price.Default())
 	for _, tt := range []struct {
 		model  string
@@ -103,14 +92,8 @@ func TestAssumedWindow(t *testing.T) {
 		{"claude-opus-6[1m]", replay.Options{}, 1000000, ""},
 		{"gpt-5.9", replay.Options{}, 1050000, `: "gpt-5.9": 1,050,000 tokens, as gpt-5-6 has`},
 	} {
-		rec, err := replay.NewRecordWith(growing(t, tt.model, usage, 4), replay.RecordOptions{Prices: tt.opt.Prices})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tl, err := rec.Replay(named(t, "claude-code"), tt.opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecordWith(growing(t, tt.model, usage, 4), replay.RecordOptions{Prices: tt.opt.Prices}))(t)
+		tl := must.Get(rec.Replay(named(t, "claude-code"), tt.opt))(t)
 		said := ""
 		for _, w := range tl.Warnings {
 			if w.Code == replay.CodeWindowAssumed {
@@ -125,15 +108,9 @@ func TestAssumedWindow(t *testing.T) {
 
 // TestCostOfTheDay: a request costs, simulated, what its model's tokens cost on its day, under another model as well.
 func TestCostOfTheDay(t *testing.T) {
-	rec, err := replay.NewRecord(growing(t, "claude-sonnet-5-5", `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":40000,"output_tokens":100`, 4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(growing(t, "claude-sonnet-5-5", `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":40000,"output_tokens":100`, 4)))(t)
 	cost := func(opt replay.Options) int64 {
-		tl, err := rec.Replay(named(t, "none"), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(named(t, "none"), opt))(t)
 		var sum int64
 		for _, q := range tl.Requests {
 			sum += q.CostParts.Sum().Nano
@@ -144,10 +121,7 @@ func TestCostOfTheDay(t *testing.T) {
 		return sum
 	}
 	table := func(text string) *price.Table {
-		own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "claude-sonnet-5-5", "input": 2, "output": 10, "context": 1000000`+text+`}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "claude-sonnet-5-5", "input": 2, "output": 10, "context": 1000000`+text+`}]}`)))(t)
 		return own.Over(price.Default())
 	}
 	now := cost(replay.Options{Prices: table("")})
@@ -186,20 +160,11 @@ func TestShownCache(t *testing.T) {
 		{"gpt-5.5", 12, read, "", true, ""},
 		{"claude-opus-5", 12, plain, "", true, ""},
 	} {
-		own, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000`+either(tt.cache != "", `, "cache": "`+tt.cache+`"`, "")+`}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000`+either(tt.cache != "", `, "cache": "`+tt.cache+`"`, "")+`}]}`)))(t)
 		conv := growing(t, tt.model, tt.usage, tt.requests)
 		conv.Product = "pi"
-		rec, err := replay.NewRecordWith(conv, replay.RecordOptions{Prices: own})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tl, err := rec.Replay(named(t, "none"), replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecordWith(conv, replay.RecordOptions{Prices: own}))(t)
+		tl := must.Get(rec.Replay(named(t, "none"), replay.Options{}))(t)
 		var codes []session.Code
 		for _, w := range tl.Warnings {
 			if w.Code == replay.CodeCacheShown || w.Code == replay.CodeNoCache {
@@ -209,10 +174,7 @@ func TestShownCache(t *testing.T) {
 		if got := tl.Requests[3].Cache.Read > 0; got != tt.reads || len(codes) > 1 || tt.code == "" && codes != nil || tt.code != "" && !slices.Contains(codes, tt.code) {
 			t.Errorf("%+v: reads %v, %v", tt, got, codes)
 		}
-		fit, err := rec.CacheFit(replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(rec.CacheFit(replay.Options{}))(t)
 		want, miss := tt.code != "" && !tt.reads, tl.Requests[3].Cache.Miss
 		if got := miss != nil && miss.Kind == cache.Uncached; got != want || fit.Uncached != map[bool]int{true: tt.requests}[want] {
 			t.Errorf("%+v: no cache recorded: %v, %d requests", tt, got, fit.Uncached)

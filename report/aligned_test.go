@@ -9,6 +9,8 @@ import (
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/renderer"
 	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // peer is tablewriter's table without borders, each column as wide as is said: nothing is taken from LANG, LC_ALL and TERM.
@@ -77,21 +79,15 @@ func TestTextAsTablewriter(t *testing.T) {
 				for at, i := range f.shown {
 					line[at] = g.styles[n].paint(cells[i], color)
 				}
-				if err := other.Append(line); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, other.Append(line))
 			}
-			if err := other.Render(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, other.Render())
 			var want strings.Builder
 			for line := range strings.Lines(laid.String()) {
 				want.WriteString(strings.TrimRight(line, " \n") + "\n")
 			}
 			var got bytes.Buffer
-			if _, err := g.text(&got, color); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(g.text(&got, color))(t)
 			if got.String() != want.String() {
 				t.Errorf("shape %d, color %v:\n%s\ntablewriter has\n%s", shape, color, &got, &want)
 			}

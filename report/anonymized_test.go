@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // What survived is printed by nothing that works as it should.
@@ -15,9 +16,7 @@ func TestAnonymizedMatchesSchema(t *testing.T) {
 	for _, survived := range [][]anonymize.Survivor{{}, {{Word: "somebody", Location: anonymize.Location{Line: 3}}, {Word: "private", Location: anonymize.Location{File: "subagents/a.jsonl"}}}} {
 		r.Survived = survived
 		var b bytes.Buffer
-		if err := Anonymized(&b, r, Layout{Format: FormatJSON}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Anonymized(&b, r, Layout{Format: FormatJSON}))
 		if err := validate(schema, b.Bytes()); err != nil {
 			t.Errorf("%d survivors: %v", len(survived), err)
 		}

@@ -48,7 +48,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.note(bold, fidelityText(r))
 	p.section("compactions: "+r.Policy+" against the recorded sessions", compactionTable(r.Compactions))
 	p.items(none, errorNotes(r.Compactions))
-	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay without the recorded compactions predicts at the request, or 1 or 5 requests off. lost: compactions left out: the file lacks the last message before.")
+	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay predicts at the request, or 1 or 5 requests off, without being told of the recorded ones before. lost: compactions left out, as the file lacks the last message before them.")
 	useNotes(p, use)
 	p.places(missNotes(r))
 	p.places(fitNotes(r))
@@ -70,14 +70,14 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 		p.section("cache misses", rowsOf(append([]backtest.CauseRow{r.Breaks()}, r.Causes...), func(c *backtest.CauseRow, _ *causeCells) style {
 			return totalStyle(string(c.Cause))
 		}))
-		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated there too, and both requests read a part of the cache or both read nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read: tokens that were read from the cache; simulated: that are read in the simulation. only simulated: cache misses that were not recorded.")
+		p.note(faint, "cause: that of the simulated cache miss; unexplained: none is simulated there. right kind: a cache miss is simulated at that request too, and the recorded and the simulated request both read a part of the cache, or both nothing. within 10 %: of these, the simulated read is within 10 % of the recorded one. cached before: tokens that the request before had read and written. read: tokens read from the cache in the recorded session; simulated: tokens read in the simulation. only simulated: cache misses that were not recorded.")
 		p.note(faint, before("missed after a sign on the lines, in other recorded sessions: ", markersText(r.Causes)))
 	}
 	p.section("the cache by author", authorTable(r))
 	p.items(none, authorNotes(r.Authors))
 	p.section("fidelity", fidelityTable(r.Fidelity))
 	if few, _ := r.Unjudged(); len(few) > 0 {
-		p.note(faint, "too few: too few samples to judge. Measures are judged from this many samples on: "+leastText(few))
+		p.note(faint, "too few: too few cases to judge the measure, whatever its value. Measures are judged from this many samples on: "+leastText(few))
 	}
 }
 
@@ -292,11 +292,11 @@ func fidelityText(r *backtest.Scores) string {
 	if n := m.Recorded + m.Unrecorded; n > 0 {
 		text += fmt.Sprintf("; %d of %s", m.Same+m.Confirmed, count(n, "microcompaction"))
 	}
-	text += fmt.Sprintf("; cache read within 5 %% on %s of %s, within 1 %% on %s; write within 5 %% on %s; %d of %s right in kind, "+
+	text += fmt.Sprintf("; cache read within 5 %% on %s of %s after the first, within 1 %% on %s; write within 5 %% on %s; %d of %s right in kind, "+
 		"%d in size, %s", percent(u.Near, u.Requests), count(u.Requests, "request"), percent(u.Close, u.Requests),
 		percent(u.WriteNear, u.Requests), u.Kind, count(u.Broken, "cache miss"), u.Amount, count(u.FalseAlarms, "false alarm"))
 	if e := r.Usage[0].CostError; e.Sessions > 0 {
-		text += phrase("; simulated input cost off by %s %% in total (%s %% after adding the usual cost of cache misses that no file explains)", places(e.Sum, 2), places(e.Expected, 2)) +
+		text += phrase("; simulated input cost off by %s %% in total%v", places(e.Sum, 2), phraseIf(places(e.Expected, 2) != places(e.Sum, 2), " (%s %% with the expected cache misses that no line explains)", places(e.Expected, 2))) +
 			phraseIf(e.Sessions > 1, ", by %s %% per session (median %s %%)", places(e.Mean, 2), places(e.Median, 2))
 	}
 	if u.Contradicted > 0 {

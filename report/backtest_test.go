@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -69,9 +70,7 @@ func TestBacktest(t *testing.T) {
 				name = "backtest-explain."
 			}
 			var b bytes.Buffer
-			if err := Backtest(&b, sampleBacktest(), BacktestLayout{Layout: Layout{Format: f}, Explain: explain}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Backtest(&b, sampleBacktest(), BacktestLayout{Layout: Layout{Format: f}, Explain: explain}))
 			golden.Check(t, filepath.Join("testdata", name+string(f)), b.Bytes())
 			if strings.ContainsAny(b.String(), "\x1b\u202e") {
 				t.Errorf("%s lets control characters through", f)
@@ -117,9 +116,7 @@ func TestBacktestCounts(t *testing.T) {
 			{Request: 6, Line: 12, Threshold: 100000, Count: count(92000, 10000), Early: 2}, {Request: 9, Line: 19, Threshold: 100000, Count: count(100000, 0)},
 		},
 	}
-	if err := Backtest(&b, backtest.Sum("codex", []*backtest.SessionScore{s}), BacktestLayout{Layout: Layout{Format: FormatTable, Width: 400}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Backtest(&b, backtest.Sum("codex", []*backtest.SessionScore{s}), BacktestLayout{Layout: Layout{Format: FormatTable, Width: 400}}))
 	for _, want := range []string{
 		"missed: s.jsonl:7: request 3, client 0.1: 90,000 used by the last response + 8,000 of reasoning (estimated: it is not in the file) = 98,000, 2,000 fewer than the threshold of 100,000; with 25.0 % more in the estimate it would compact\n",
 		"false alarm: s.jsonl:12: request 6, 2 requests before the client compacted: 92,000 used by the last response + 10,000 of reasoning (estimated: it is not in the file) = 102,000, 2,000 over the threshold of 100,000; with 20.0 % less in the estimate it would not\n",
@@ -131,9 +128,7 @@ func TestBacktestCounts(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := Backtest(&b, backtest.Sum("codex", []*backtest.SessionScore{s}), BacktestLayout{Layout: Layout{Format: FormatJSON}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Backtest(&b, backtest.Sum("codex", []*backtest.SessionScore{s}), BacktestLayout{Layout: Layout{Format: FormatJSON}}))
 	if err := validate(compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "backtest.v1.json")), b.Bytes()); err != nil {
 		t.Error(err)
 	}
@@ -143,9 +138,7 @@ func TestBacktestCounts(t *testing.T) {
 func TestBacktestEmpty(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "backtest.v1.json"))
 	var b bytes.Buffer
-	if err := Backtest(&b, backtest.Sum("p", nil), BacktestLayout{Layout: Layout{Format: FormatJSON}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Backtest(&b, backtest.Sum("p", nil), BacktestLayout{Layout: Layout{Format: FormatJSON}}))
 	if err := validate(schema, b.Bytes()); err != nil {
 		t.Error(err)
 	}
@@ -175,9 +168,7 @@ func TestBacktestSumsFirst(t *testing.T) {
 		Write: backtest.InputFigure{Recorded: 99000, Simulated: 101000, Off: 4000, Scored: 100, MAPE: 164.2},
 		Input: backtest.InputFigure{Recorded: 1000, Off: 1000, Scored: 100, MAPE: 100},
 	}}})
-	if err := Backtest(&b, r, BacktestLayout{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Backtest(&b, r, BacktestLayout{}))
 	last := -1
 	for _, want := range []string{
 		"input by cache class, % of all input", "90.00      89.90", "9.90      10.10", "0.10       0.00",

@@ -69,7 +69,7 @@ func billText(b *bill.Bill, fit *replay.CacheFit) string {
 	if b.CostUSD.Known {
 		text = "The recorded session was billed " + billedAs(b, usdText(b.CostUSD))
 	}
-	return text + before(": ", shortText(b, fit)) + "."
+	return text + before(": ", shortText(b, fit)) + wholeText(b, fit) + "."
 }
 
 // besideText holds a bill next to what the replay under a policy costs, where that is known; "" where nothing was billed.
@@ -78,7 +78,7 @@ func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.Ca
 	if billed == "" {
 		return ""
 	}
-	return joined(" ", billed, phraseIf(simulated.Known, "Simulated%v%v, it costs %v%v.", phraseIf(b.Agents > 0, " without the subagents"),
+	return joined(" ", billed, phraseIf(simulated.Known, "Simulated%v%v, which is what policies are compared with, it costs %v%v.", phraseIf(b.Agents > 0, " without the subagents"),
 		before(" under ", either(policy == "recorded", "", policy)), fit.Mark(), usdText(simulated)),
 		copiesText(b.Copies), fitText(fit))
 }
@@ -109,6 +109,7 @@ type lack struct {
 	calls    int
 	tokens   any
 	usd      any
+	more     price.USD // usd as an amount
 }
 
 // lacks are what makes a bill a lower bound. What calls without usage cost is what the client's own total leaves for them, or by
@@ -120,21 +121,30 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 	unknown := func(what, of string, calls, others, simulated int, about price.USD) lack {
 		if c := b.Client; c != nil && c.More.Known && c.Calls >= b.Calls && others == 0 {
 			rest := price.USD{Nano: max(c.More.Nano-part.CostUSD.Nano, 0), Known: true}
-			return lack{what, of, phrase(" (%v by the client's total)", usdText(rest)), calls, "", rest}
+			return lack{what, of, phrase(" (%v by the client's total)", usdText(rest)), calls, "", rest, rest}
 		}
 		return lack{what, of, phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), calls, "",
-			either[any](about.Known, pair{number("about " + about.String()), about}, "-")}
+			either[any](about.Known, pair{number("about " + about.String()), about}, "-"), about}
 	}
 	list := []lack{
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
-			part.Calls, part.Tokens, part.CostUSD},
+			part.Calls, part.Tokens, part.CostUSD, part.CostUSD},
 		unknown("no usage", thousands(b.Without)+of, b.Without, b.Unbilled, sim.Requests-sim.Recorded, sim.UnreportedUSD),
 		unknown("no usage in the file", "the summary request of "+count(b.Unbilled, "compaction"), b.Unbilled, b.Without, sim.Compactions, sim.CompactionsUSD),
 	}
 	for _, u := range b.NotPriced {
-		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-"})
+		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-", price.USD{}})
 	}
 	return slices.DeleteFunc(list, func(l lack) bool { return l.calls == 0 })
+}
+
+// wholeText is what a bill comes to with all that it lacks, where each part is known; "" where it lacks nothing.
+func wholeText(b *bill.Bill, fit *replay.CacheFit) string {
+	list, whole := lacks(b, fit), b.CostUSD
+	for i := range list {
+		whole.Add(list[i].more)
+	}
+	return phraseIf(len(list) > 0 && whole.Known && usdText(whole) != usdText(b.CostUSD), "; with that, about %v", usdText(whole))
 }
 
 // shortText says why a bill is a lower bound, and by how much it may be short.
@@ -222,7 +232,7 @@ func fitText(f *replay.CacheFit) string {
 			before("; in the simulation, the input of the recorded requests costs ", shareText(f.Billed, f.Simulated, "billed")) + expectedText(f)
 	}
 	return "The simulated prompt cache " + text + "." +
-		phraseIf(!f.Holds(), " That is not enough for a verdict in money (95 %% of the reads, and the cost within 5 %%): amounts with ~, and those simulated in tables, are rough.")
+		phraseIf(!f.Holds(), " A verdict in money needs 95 %% of the requests and a cost within 5 %%: amounts with ~, and the simulated ones in tables, are rough.")
 }
 
 // expectedText is what the input costs with the cache misses that no line shows; "" where they add less than 0.1 %.

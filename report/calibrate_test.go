@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -39,9 +40,7 @@ func TestCalibration(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "calibrate.v1.json"))
 	for _, f := range ListFormats {
 		var b bytes.Buffer
-		if err := Calibration(&b, sampleCalibration(), Layout{Format: f}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Calibration(&b, sampleCalibration(), Layout{Format: f}))
 		golden.Check(t, filepath.Join("testdata", "calibrate."+string(f)), b.Bytes())
 		if strings.ContainsAny(b.String(), "\x1b\u202e") {
 			t.Errorf("%s lets control characters through", f)

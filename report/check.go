@@ -146,7 +146,7 @@ func checkSession(p *page, c *check.CaseReport, s *check.SessionReport) {
 	slices.SortStableFunc(figures, func(a, b check.FigureReport) int { return b.Status.Compare(a.Status) })
 	hidden := 0
 	for _, f := range figures {
-		if !f.Decides && s.Status != check.Changed && !p.All {
+		if context := f.Figure == "payload_peak" || f.Figure == "payload_mean"; !f.Decides && !context && s.Status != check.Changed && !p.All {
 			hidden++
 			continue
 		}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/check"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/report/golden"
@@ -118,9 +119,7 @@ func checkHostile() *check.Report {
 func renderCheck(t *testing.T, r *check.Report, opt CheckLayout) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Check(&b, r, opt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Check(&b, r, opt))
 	return b.Bytes()
 }
 
@@ -280,9 +279,7 @@ func TestJUnitSchema(t *testing.T) {
 	schema := filepath.Join("testdata", "jenkins-junit.xsd")
 	file := filepath.Join(t.TempDir(), "check.xml")
 	validate := func(doc string) (string, error) {
-		if err := os.WriteFile(file, []byte(doc), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(doc), 0o644))
 		out, err := exec.Command(xmllint, "--nonet", "--noout", "--schema", schema, file).CombinedOutput()
 		return string(out), err
 	}

@@ -260,8 +260,8 @@ type missCells struct {
 	Agent     any `csv:"agent"`
 	File      any `csv:"file"`
 	Policy    any `csv:"policy"`
-	Needed    any `col:"needed" csv:"needed_request" of:"Needed" about:"request at which the block was needed again"`
-	Removed   any `col:"removed" csv:"removed_request" of:"Removed" about:"request before which it was removed" drop:"1"`
+	Needed    any `col:"needed at" csv:"needed_request" of:"Needed" about:"request at which the block was needed again"`
+	Removed   any `col:"removed at" csv:"removed_request" of:"Removed" about:"request before which it was removed" drop:"1"`
 	Distance  any `csv:"distance"`
 	By        any `col:"by" about:"stage that removed it, and how" drop:"3"`
 	Stage     any `csv:"stage" of:"Stage"`
@@ -493,7 +493,7 @@ type caseCells struct {
 	Case     any `col:"case" of:"Name" about:"name of the case in the configuration" fit:"wrap"`
 	Policy   any `col:"policy" about:"name of the policy" fit:"wrap"`
 	Sessions any `col:"sessions" about:"replays of the case" drop:"1"`
-	Failed   any `col:"failed" of:"Failed" about:"replays that fail the check"`
+	Failed   any `col:"replays failed" csv:"failed" of:"Failed" about:"replays that fail by themselves; the sums of a case may fail, too"`
 	Result   any `col:"result" of:"Status" about:"the worst result of them"`
 }
 type checkedCells struct {
@@ -699,7 +699,7 @@ type toolCells struct {
 	Calls      any `col:"calls" of:"Calls" about:"its calls"`
 	Errors     any `col:"errors" of:"Errors" about:"results that are errors" drop:"3"`
 	CallTokens any `col:"call tokens" of:"Called" about:"tokens of the calls when they were first sent" drop:"5"`
-	Results    any `col:"results" of:"Returned" about:"tokens of the results when they were first sent" drop:"2"`
+	Results    any `col:"returned" csv:"results" of:"Returned" about:"tokens of the results when they were first sent" drop:"2"`
 	Largest    any `col:"largest" of:"Largest" about:"tokens of the largest result" drop:"4"`
 	InContext  any `col:"in context" of:"InContext" about:"tokens of its calls and results in the request"`
 	Share      any `col:"share" about:"of the request"`
@@ -796,7 +796,7 @@ type cacheBreakCells struct {
 	SimulatedLostTokens any `csv:"simulated_lost_tokens" of:"Sim.Lost"`
 	SimulatedUSD        any `csv:"simulated_usd" of:"Sim.USD"`
 	USD                 any `col:"USD" about:"what they cost more than if they had been read"`
-	Simulated           any `col:"simulated" about:"the same by the simulated cache, in USD; -: it had none" drop:"3"`
+	Simulated           any `col:"simulated USD" csv:"simulated" about:"the same by the simulated cache; -: it had none" drop:"3"`
 	RestartsUSD         any `csv:"restarts_usd" of:"Sim.Restarts"`
 	ChangesUSD          any `csv:"changes_usd" of:"Sim.Changes"`
 	BreaksUSD           any `csv:"breaks_usd" of:"Sim.Edits"`
@@ -835,7 +835,7 @@ type refillSourceCells struct {
 	Times  any `col:"times" of:"Times" about:"blocks of this kind and target" drop:"2"`
 	What   any `col:"what" about:"category, and the tool" fit:"wrap"`
 	About  any `col:"about" of:"Target" about:"file, command or pattern of the call, or start of the prompt" fit:"wrap"`
-	Line   any `col:"line" about:"line of the first in the session's file" drop:"1"`
+	Line   any `col:"first line" csv:"line" about:"line of the first in the session's file" drop:"1"`
 }
 type brokenCells struct {
 	Session    any `col:"session" about:"beginning of the id, as long as no other in the list has it; and the subagent"`

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // allHeads are the heads of the tables of all reports.
@@ -31,16 +33,10 @@ func TestColumnsExplained(t *testing.T) {
 
 // TestColumnsDeclared holds that columns.go alone, but for exported tables, has row types with titles, and that help has every one of them.
 func TestColumnsDeclared(t *testing.T) {
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("*.go"))(t)
 	rows, help := 0, ""
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		if name == "columns.go" {
 			help, _, _ = strings.Cut(string(text), "\n)\n\n// replay")
 			for _, row := range regexp.MustCompile(`(?m)^type (\w+Cells) struct`).FindAllStringSubmatch(string(text), -1) {

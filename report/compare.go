@@ -26,7 +26,7 @@ var figureTitles = []figureTitle{
 	{figure: "compactions", title: "compacted", about: "compactions", point: true},
 	{figure: "cleared_results", title: "cleared", about: "tool results that were emptied", point: true, drop: 1},
 	{figure: "cleared_tokens", title: "tokens", about: "their tokens", all: true, drop: 9},
-	{figure: "misses", title: "needed later", about: "removed blocks whose text was read or used again", point: true},
+	{figure: "misses", title: "needed later", about: "removed results and messages whose text the agent read or used again later in the recorded session", point: true},
 }
 
 // troubleTitles are the figures that are shown only where a policy has any: what makes its other figures doubtful.
@@ -98,17 +98,17 @@ func comparePages(p *page, groups []compare.Comparison, in compare.Inputs) {
 	for i := range groups {
 		c := &groups[i]
 		if !one {
-			p.heading(c.Group + ": " + count(len(c.Sessions), "session"))
+			p.heading(c.Group + ": " + sessionsText(c.Sessions))
 		}
 		conclude(p, c)
 		if one {
-			p.heading(count(len(c.Sessions), "session") + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
+			p.heading(sessionsText(c.Sessions) + phraseIf(len(c.Sessions) > 1, " in %v", count(projects(c), "project")) + inputsText(in))
 		}
 		comparePage(p, c, !one && !p.All)
 	}
 	if !p.All {
-		what := either(one, "tokens by read, written and uncached, medians, percentiles", "notes on groups, tokens by read, written and uncached, medians, percentiles")
-		p.note(faint, "("+what+" are hidden: "+joined(", ", p.Hints.All, "json contains them")+")")
+		what := either(one, "", "notes on groups, ") + "input by cache class, medians, percentiles"
+		p.note(faint, "(hidden: "+what+": "+joined(", ", p.Hints.All, "json contains them")+")")
 	}
 	p.notes(yellow, emptyNotes(in.Empty))
 	p.note(faint, cacheText(groups)+legend(p.titles()))

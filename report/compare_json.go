@@ -50,7 +50,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 			figures[c.Policies[p].Name] = v
 		}
 		each = append(each, object{
-			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
+			{"session", s.Session}, {"agent,omitempty", s.Agent}, {"subagents,omitempty", s.Subagents()}, {"file", s.File}, {"model", s.Model}, {"client_version,omitempty", s.Version},
 			{"project,omitempty", s.Project}, {"malformed_lines,omitempty", s.Malformed}, {"flags,omitempty", s.Flags}, {"figures", figures},
 		})
 	}
@@ -126,7 +126,7 @@ func policyJSON(c *compare.Comparison, i int, u *policy.Use) object {
 	}
 	if k := pair.Correction; k != nil {
 		against = append(against, member{"correction", object{
-			{"stability", string(k.Stability)}, {"extra_compactions", k.Extra}, {"low_usd", k.Corrected[0]}, {"high_usd", k.Corrected[1]}, {"low_usd_each", k.Each[0]}, {"high_usd_each", k.Each[1]},
+			{"stability", string(k.Stability)}, {"extra_compactions", k.Extra}, {"spared_compactions,omitempty", k.Spared}, {"low_usd", k.Corrected[0]}, {"high_usd", k.Corrected[1]}, {"low_usd_each", k.Each[0]}, {"high_usd_each", k.Each[1]},
 			{"break_even_usd,omitempty", k.BreakEven}, {"break_even_requests,omitempty", k.BreakEvenRequests},
 		}})
 	}

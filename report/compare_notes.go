@@ -52,7 +52,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "needed later –: not counted for `recorded`: what was read again there is already among its requests"
+			return "needed later: not counted for `recorded`, whose agent did read again what it needed: those requests are in its figures."
 		}
 	}
 	return ""
@@ -84,7 +84,7 @@ func conclude(p *page, c *compare.Comparison) {
 		texts = append(texts, conclusion(c, i))
 	}
 	if first := &c.Policies[0]; first.Infeasible > 0 {
-		texts = append(texts, infeasibleText(c, first)+either(len(c.Policies) > 1, ": nothing is compared with it there.", ": its cost is a lower bound there."))
+		texts = append(texts, infeasibleText(c, first)+either(len(c.Policies) > 1, ": nothing is compared with it there.", ": its cost there is only a lower bound."))
 	}
 	if len(texts) == 1 {
 		p.note(none, texts[0])
@@ -93,7 +93,7 @@ func conclude(p *page, c *compare.Comparison) {
 	}
 	p.note(none, unseenText(c))
 	if len(c.Sessions) == 1 && len(c.Policies) > 1 {
-		p.note(none, "One session says nothing of others.")
+		p.note(none, "One session says nothing about others.")
 	}
 }
 
@@ -111,7 +111,7 @@ func conclusion(c *compare.Comparison, i int) string {
 		}
 	}
 	if own.Infeasible > 0 {
-		text = joined("; ", text, infeasibleText(c, own)+": its cost is a lower bound there")
+		text = joined("; ", text, infeasibleText(c, own)+": its cost there is only a lower bound")
 	}
 	if v.Sessions == 0 {
 		text = joined("; ", text, phrase("%v is not compared with `%v`", either(text == "", own.Name, "it"), c.Policies[0].Name)+phraseIf(c.Flagged(compare.FlagContradicted) > 0, ": the recorded usage contradicts the content"))
@@ -125,22 +125,17 @@ func conclusion(c *compare.Comparison, i int) string {
 // are not what is judged.
 func correctionText(c *compare.Comparison, i int) string {
 	k := c.Pairs[i].Correction
-	v := &c.Pairs[i].Figures[c.Judged]
 	if k == nil || compare.Names()[c.Judged] != "cost_usd" {
 		return ""
 	}
-	share := func(i int) string {
-		first := v.First
-		if k.Extra < 0 { // the first policy has them
-			first = first.Sub(k.Each[i].Times(k.Extra))
-		}
-		return signedPercent(exact.Ratio(k.Corrected[i], first, 4))
-	}
-	n := int(max(k.Extra, -k.Extra))
+	share := func(i int) string { return signedPercent(exact.Ratio(k.Corrected[i], k.First[i], 4)) }
 	kind := either(k.Extra > 0, "extra", "spared") + " compaction"
+	which := count(int(max(k.Extra, -k.Extra)), kind)
+	if more := int(k.Extra + k.Spared); more > 0 && k.Spared > 0 {
+		which = phrase("%v and %v", count(more, "extra compaction"), count(int(k.Spared), "spared one"))
+	}
 	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
-		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability],
-		count(n, kind), share(0), share(1)) +
+		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability], which, share(0), share(1)) +
 		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; compactions in recorded sessions caused %v to %v USD each",
 			kind, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
@@ -152,9 +147,9 @@ func unseenText(c *compare.Comparison) string {
 	}
 	u := c.Unseen
 	span := func(low, high string) string { return low + either(high == low, "", " to "+high) }
-	return phrase("A replay does not simulate that the agent reads removed text again. After %v in %v, agents made %v extra requests on average to do so; each of the next %v to %v requests was at least %v tokens larger than an equally late one in sessions without a compaction (%v compared). Summaries not recorded are assumed as long as the session's own, else %v tokens.",
+	return phrase("A replay does not simulate that the agent reads removed text again. Measured around %v of %v: %v more requests that look for something, and %v more tokens, which each of the next %v to %v requests carries (from low to high; low: what exceeds the change at %v as deep in sessions without a compaction). A summary that is not recorded is assumed to be as long as the session's own, else %v tokens.",
 		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), span(u.Requests[0].Text(1), u.Requests[1].Text(1)),
-		u.Carried[0], u.Carried[1], span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), thousands(u.Placebos), thousands(policy.DefaultSummaryTokens))
+		span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), u.Carried[0], u.Carried[1], count(u.Placebos, "point"), thousands(policy.DefaultSummaryTokens))
 }
 
 // infeasibleText says in how many sessions a policy is infeasible, and why.
@@ -167,6 +162,15 @@ func infeasibleText(c *compare.Comparison, p *compare.PolicyRow) string {
 		list = append(list, count(int(n), "violation"))
 	}
 	return phrase("`%s` would not work in %s (%s)", p.Name, ofSessions(c, p.Infeasible), strings.Join(list, ", "))
+}
+
+// sessionsText counts sessions, and the subagents whose conversations are part of them.
+func sessionsText(list []compare.ComparedSession) string {
+	agents := 0
+	for i := range list {
+		agents += list[i].Subagents()
+	}
+	return count(len(list), "session") + phraseIf(agents > 0, " with %v", count(agents, "subagent"))
 }
 
 // ofSessions says in how many of the sessions something is so.
@@ -335,7 +339,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
 		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
-		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; reading %v (%v tokens) again added at most %v input tokens to later requests",
+		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; after that the agent read %v again (%v tokens), which added at most %v input tokens to all later requests: a policy that does not compact there could have spared them",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out" + before("; ", hints.Included),

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -80,9 +81,7 @@ func comparedSample(sessions int) []compare.Comparison {
 func renderCompared(t *testing.T, sessions int, opt Layout) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Origin{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Comparisons(&b, comparedSample(sessions), compare.Inputs{Given: sessions + 1, Failed: sessions / 2, Empty: []compare.Origin{{Session: "e", File: "e.jsonl"}, {Session: "e", Agent: "a5", File: "e.jsonl"}}}, opt))
 	return b.String()
 }
 
@@ -135,11 +134,11 @@ func TestConclusion(t *testing.T) {
 	}{
 		{"In this session, b costs 10.0 % more than a.", 1, []cost{{100, 110}}},
 		{"In this session, b costs the same as a.", 1, []cost{{100, 100}}},
-		{"`b` would not work in this session (2 requests over the limit): its cost is a lower bound there; it is not compared with `a`.", 1, []cost{{100, 110, 2}}},
+		{"`b` would not work in this session (2 requests over the limit): its cost there is only a lower bound; it is not compared with `a`.", 1, []cost{{100, 110, 2}}},
 		{"Over 3 sessions in 3 projects, b costs 10.0 % less than a (-10.0 to -10.0 in the 3 projects with 90 % of the cost): too few projects to conclude from.", 3, []cost{{100, 90}, {100, 90}, {100, 90}}},
 		{"Over 5 sessions in 1 project, b costs 10.0 % less than a (90 % over sessions: -10.0 to -10.0).", 1, []cost{{100, 90}, {100, 90}, {100, 90}, {100, 90}, {100, 90}}},
 		{
-			"Over 5 of 6 sessions in 5 projects, b costs 2.0 % more than a (90 %: -3.4 to +7.4): not distinguishable; `b` would not work in 1 of 6 sessions (1 request over the limit): its cost is a lower bound there.",
+			"Over 5 of 6 sessions in 5 projects, b costs 2.0 % more than a (90 %: -3.4 to +7.4): not distinguishable; `b` would not work in 1 of 6 sessions (1 request over the limit): its cost there is only a lower bound.",
 			6, []cost{{100, 110}, {100, 100}, {100, 95}, {100, 105}, {100, 100}, {100, 9, 1}},
 		},
 		{"Over 5 sessions in 5 projects, b costs about as much as a (90 %: 0.0 to +0.1): the same within 0.5 %.", 5, []cost{{10000, 10006}, {10000, 10004}, {10000, 10004}, {10000, 10004}, {10000, 10004}}},

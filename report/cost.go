@@ -163,7 +163,7 @@ func costAnswer(sum *SessionCost, name string) string {
 	billed, usage := b.Alike()
 	that := either(billed == b.Recorded.CostUSD, "the bill", phrase("the %v billed for the same calls", usdText(billed)))
 	part := usdText(usage)
-	return phrase("%v %v%v%v%v.", is, usd(b.Cost), phraseIf(part != usdText(b.Cost), "; without estimated outputs and requests it is %v", part), before(", ", shareText(billed, usage, that)), bound)
+	return phrase("%v %v%v%v%v.", is, usd(b.Cost), phraseIf(part != usdText(b.Cost), "; without the outputs and summary requests that are estimated, %v", part), before(", ", shareText(billed, usage, that)), bound)
 }
 
 // shareText says by how much b is more or less than a, which is called name: "5.1 % less than the bill"; "" where a is nothing.
@@ -268,7 +268,7 @@ func partsTable(sum *SessionCost) *table {
 		}
 	}
 	add("expired: the cache TTL was over", p.Lifetime)
-	add("not read: too far from any cache breakpoint, or no cache is recorded", p.Placement)
+	add("not read: behind the last cache breakpoint that fits, or in a session without a cache", p.Placement)
 	add("summarization requests", p.OwnCalls)
 	add("output", p.Output)
 	return t
@@ -284,7 +284,7 @@ func costNotes(sum *SessionCost) []string {
 		phraseIf(in > 0, "%v of the %v input tokens are cache reads (simulated).", percent(total.Input.Read, in), in),
 		phraseIf(own > 0, "The %v's own requests (summaries) took %v tokens.", caller(sum.Policy), own),
 		phraseIf(lost != "", "Tokens that missed the simulated cache, by cause: %v.", lost),
-		phraseIf(lost != "" && caller(sum.Policy) == "client", "Their cost is in the parts cache misses, expired and not read; `why` counts the cache misses of the recorded usage."),
+		phraseIf(lost != "" && caller(sum.Policy) == "client", "What these cost is in the rows \"cache misses\", \"expired\" and \"not read\"; `why` shows the recorded cache misses."),
 		phraseIf(sum.Converted != nil, "Tokens are %v.", ConversionText(sum.Converted)), cacheNote(sum.Cache), fitText(sum.Bridge.Fit),
 		phraseIf(total.Estimated > 0, "The output of %v of %v is estimated: the file has no final output count.", total.Estimated, count(total.Calls, "response")),
 		phraseIf(total.Unpriced > 0, "No known price for %v of %v: left out of the cost.", total.Unpriced, count(total.Calls, "request")),
@@ -296,7 +296,7 @@ func lostText(list []replay.CacheLoss) string {
 	tokens := map[string]int{}
 	requests := map[string]int{}
 	for _, x := range list {
-		name := either(x.Cause == cache.Edited, "edits by "+either(x.Stage == "recorded", "the client", x.Stage), cache.Cause{Kind: x.Cause}.String())
+		name := either(x.Cause == cache.Edited, "clearing or compaction by "+either(x.Stage == "recorded", "the client", x.Stage), cache.Cause{Kind: x.Cause}.String())
 		tokens[name] += x.Tokens
 		requests[name] += x.Requests
 	}

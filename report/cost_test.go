@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
@@ -23,9 +24,7 @@ func TestCosts(t *testing.T) {
 		}
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Costs(&b, list, policy.Use{}, Layout{Format: f}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Costs(&b, list, policy.Use{}, Layout{Format: f}))
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
 				t.Errorf("%s as %s lets control characters through", name, f)
 			}
@@ -128,9 +127,7 @@ func TestPrices(t *testing.T) {
 	table := price.Default()
 	for _, f := range ListFormats {
 		var b bytes.Buffer
-		if err := Prices(&b, table, Layout{Format: f}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Prices(&b, table, Layout{Format: f}))
 		for _, m := range table.Models {
 			if !strings.Contains(b.String(), m.ID) || !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(b.String(), "&#8203;", "")), " "), m.Source[:20]) {
 				t.Errorf("%s: %s or its source is missing", f, m.ID)
@@ -140,14 +137,9 @@ func TestPrices(t *testing.T) {
 			continue
 		}
 		// What is printed is read back as the same table.
-		back, err := price.ReadFile("prices.json", b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := must.Get(price.ReadFile("prices.json", b.Bytes()))(t)
 		var again bytes.Buffer
-		if err := Prices(&again, back, Layout{Format: f}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Prices(&again, back, Layout{Format: f}))
 		if again.String() != b.String() {
 			t.Error("the table that is read back is another")
 		}

@@ -109,7 +109,7 @@ func requestName(n, of int) string {
 
 func (p *diffPage) head() {
 	d := p.d
-	what := phrase("%v to %v, at %v of %v", p.left(), p.right(), requestName(d.Request, d.Of), d.Of)
+	what := phrase("%v%v to %v%v, at %v of %v", p.left(), phraseIf(d.Against == againstRaw, " (nothing compacted)"), p.right(), phraseIf(d.Policy == "recorded", " (as the client sent it)"), requestName(d.Request, d.Of), d.Of)
 	if d.From > 0 {
 		what = phrase("%v, %v to %v of %v", markedName(d.Policy, d.Truths[0]), p.left(), p.right(), d.Of)
 	}
@@ -234,7 +234,7 @@ func (p *diffPage) changed(m *diff.MessageDiff) {
 		st = red
 	}
 	p.line("")
-	p.title(st, "", phrase("%v%v  %v to %v tokens  %v", mark, title(m), m.Left.Tokens, m.Right.Tokens, p.sides(m)))
+	p.title(st, "", phrase("%v%v  %v  %v", mark, title(m), sizeText(m), p.sides(m)))
 	p.because(m.Right.Reason)
 	for i := range m.Blocks {
 		p.block(&m.Blocks[i], len(m.Blocks) > 1)
@@ -242,6 +242,14 @@ func (p *diffPage) changed(m *diff.MessageDiff) {
 	if m.Text != "" {
 		p.text(st, "", mark, m.Text, 1)
 	}
+}
+
+// sizeText is a message's tokens on both sides, or on the one that has it.
+func sizeText(m *diff.MessageDiff) string {
+	if m.Left.Status == diff.Absent || m.Right.Status == diff.Absent || m.Left.Tokens == m.Right.Tokens {
+		return phrase("%v tokens", max(m.Left.Tokens, m.Right.Tokens))
+	}
+	return phrase("%v tokens, then %v", m.Left.Tokens, m.Right.Tokens)
 }
 
 // diffLines is how many lines of one block's diff are shown.

@@ -70,7 +70,7 @@ func TruthText(t policy.Truth, s *policy.Score) string {
 	if t == policy.TruthOwn {
 		return string(t) + ": no product's as released"
 	}
-	return either(t.Hypothesis(), hypothesisText(s), string(t))
+	return either(t.Hypothesis(), hypothesisText(s), string(t)) + phraseIf(t == policy.TruthDocumented, ", not tried on recorded compactions")
 }
 
 // useNotes say what the names of policies meant, and which of them are unconfirmed.
@@ -91,7 +91,7 @@ const mostReleases = 3
 func RanText(u *policy.Use, all bool) string {
 	by := ", by the client and date of the session"
 	if len(u.Ran) > 0 && u.Ran[0].Older > 0 && u.Sessions() == 1 {
-		by = ": the session is older than any known release"
+		by = ", the oldest known release: the session is older"
 	}
 	return joined("; ", phraseIf(len(u.Ran) > 0, "%v was taken as %v%v", u.Name, releasesText(u, all), by), u.Newer)
 }
@@ -102,7 +102,7 @@ func releasesText(u *policy.Use, all bool) string {
 	sessions := u.Sessions()
 	for i, r := range u.Ran {
 		text := r.Policy + phraseIf(sessions > 1, " in %v", either(i == 0, count(r.Sessions, "session"), thousands(r.Sessions)))
-		ran = append(ran, text+phraseIf(r.Older > 0 && sessions > 1, " (%v older than any known release)", r.Older))
+		ran = append(ran, text+phraseIf(r.Older > 0 && sessions > 1, " (%v older than any release known here)", r.Older))
 	}
 	if n := len(ran) - mostReleases; !all && n > 1 {
 		ran = append(ran[:mostReleases], phrase("and %v more", n))
@@ -125,7 +125,7 @@ func doubtText(u *policy.Use, leads []string) string {
 // checks are what policies were checked against.
 func checks() map[policy.Truth]string {
 	return map[policy.Truth]string{
-		policy.TruthRecorded: "against recordings", policy.TruthOracle: "against its own code", policy.TruthDocumented: "against its documentation",
+		policy.TruthRecorded: "against recordings", policy.TruthOracle: "against the product's code", policy.TruthDocumented: "against what the product documents",
 		policy.TruthDescribed: hypothesis, policy.TruthOwn: "not checked: no product has it as released",
 	}
 }
@@ -139,7 +139,7 @@ func evidenceText(uses []policy.Use) string {
 		}
 		decided := ""
 		if s := u.Score; s != nil && s.Recorded > 0 {
-			decided = phrase(" (%v of %v at the exact request in its test sessions)", s.Decided, count(s.Recorded, "compaction"))
+			decided = phrase(" (%v of %v at the exact request)", s.Decided, count(s.Recorded, "compaction"))
 		}
 		var how []string
 		for _, t := range u.Truths {

@@ -13,10 +13,10 @@ func TestRanText(t *testing.T) {
 	first, older, next := ran("p-1", "1", "of its time", false), ran("p-1", "1", "the oldest", true), ran("p-2", "2", "of its time", false)
 	for want, list := range map[string][]*policy.Policy{
 		"": {ran("p-1", "1", "", false)},
-		"p was taken as p-1, by the client and date of the session":                                                          {first},
-		"p was taken as p-1: the session is older than any known release":                                                    {older},
-		"p was taken as p-1 in 3 sessions (2 older than any known release), p-2 in 1, by the client and date of the session": {next, older, first, older},
-		"p was taken as p-1 in 1 session, p-2 in 1, by the client and date of the session":                                   {next, first},
+		"p was taken as p-1, by the client and date of the session":                                                               {first},
+		"p was taken as p-1, the oldest known release: the session is older":                                                      {older},
+		"p was taken as p-1 in 3 sessions (2 older than any release known here), p-2 in 1, by the client and date of the session": {next, older, first, older},
+		"p was taken as p-1 in 1 session, p-2 in 1, by the client and date of the session":                                        {next, first},
 	} {
 		use := policy.NewUse("p", list)
 		if got := RanText(&use, true); got != want {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 const (
@@ -25,10 +27,7 @@ func fitSample() *table {
 func printed(t *testing.T, g *grid) (string, []string) {
 	t.Helper()
 	var b bytes.Buffer
-	hidden, err := g.text(&b, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hidden := must.Get(g.text(&b, false))(t)
 	return b.String(), hidden
 }
 

@@ -100,7 +100,7 @@ func conclusions(c *compare.Comparison) (texts []string) {
 		texts = append(texts, ended(infeasibleText(c, first)))
 	}
 	if len(c.Sessions) == 1 && len(c.Policies) > 1 {
-		texts = append(texts, "One session says nothing of others.")
+		texts = append(texts, "One session says nothing about others.")
 	}
 	return texts
 }
@@ -114,7 +114,7 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if group != "" {
 		h.addNotes(group+"what follows", conclusions(c)...)
 	}
-	add(tableSection("Policies side by side", "Totals over "+count(len(c.Sessions), "session")+".", compareTotals(shownRows(c), c, p.titles())))
+	add(tableSection("Policies side by side", "Totals over "+sessionsText(c.Sessions)+".", compareTotals(shownRows(c), c, p.titles())))
 	var notes []string
 	notes = append(notes, feasibleText(c), moneyText(c.Money(), p.NoText), recordedText(c))
 	uses := c.Uses()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/trace"
@@ -46,18 +47,10 @@ var (
 func unfoldTexts(t *testing.T, page []byte) (list []string) {
 	t.Helper()
 	for _, m := range pageChunks.FindAllSubmatch(page, -1) {
-		packed, err := base64.StdEncoding.DecodeString(string(m[2]))
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		packed := must.Get(base64.StdEncoding.DecodeString(string(m[2])))(t)
+		plain := must.Get(io.ReadAll(flate.NewReader(bytes.NewReader(packed))))(t)
 		var some []string
-		if err := json.Unmarshal(plain, &some); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(plain, &some))
 		list = append(list, some...)
 	}
 	return list
@@ -81,9 +74,7 @@ func TestHTML(t *testing.T) {
 			Trace    *pageTrace
 		}
 	}
-	if err := json.Unmarshal(pageData.FindSubmatch(page)[1], &data); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(pageData.FindSubmatch(page)[1], &data))
 	if len(data.Replays) != 1 || len(data.Sections) != 1 || len(data.Replays[0].Requests["n"]) == 0 || data.Replays[0].Trace == nil {
 		t.Errorf("the data of the page: %d replays, %d sections", len(data.Replays), len(data.Sections))
 	}
@@ -155,9 +146,7 @@ func TestHTMLOfPages(t *testing.T) {
 		p.note(none, "A note.")
 		p.hidden(0, "row", "json")
 	}
-	if err := d.print(&b, Layout{Format: FormatHTML}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.print(&b, Layout{Format: FormatHTML}))
 	for _, want := range []string{`<h1>A title</h1>`, `<p class="kicker">A kind</p>`, `<p class="answer">The answer &lt;b&gt;.</p>`} {
 		if !bytes.Contains(b.Bytes(), []byte(want)) {
 			t.Errorf("the page has no %s", want)
@@ -201,10 +190,7 @@ func TestPageSources(t *testing.T) {
 			t.Errorf("%s: indent with spaces, begin with a comment, end with a line end", name)
 		}
 	}
-	entries, err := pageFiles.ReadDir("page")
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(pageFiles.ReadDir("page"))(t)
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".js") && !slices.Contains(pageScripts, e.Name()) {
 			t.Errorf("%s is in no page", e.Name())
@@ -230,10 +216,7 @@ func TestPackTexts(t *testing.T) {
 		list = append(list, noise(500*i))
 	}
 	for _, most := range []int{30_000, 100_000, 1_000_000} {
-		chunks, err := packTexts(list, most)
-		if err != nil {
-			t.Fatal(err)
-		}
+		chunks := must.Get(packTexts(list, most))(t)
 		var page []byte
 		first, size := 0, 0
 		for _, c := range chunks {
@@ -278,13 +261,8 @@ func TestTimelineSVG(t *testing.T) {
 			t.Errorf("%d requests: a picture of %d bytes, or what is no number in it", len(tl.Requests), len(text))
 		}
 	}
-	p, err := NewReplays(io.Discard, Layout{Format: FormatSVG})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Add(sample(1)); err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewReplays(io.Discard, Layout{Format: FormatSVG}))(t)
+	must.Do(t, p.Add(sample(1)))
 	if err := p.Add(sample(1)); err == nil {
 		t.Error("a picture takes two sessions")
 	}

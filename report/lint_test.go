@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -48,18 +49,11 @@ func lintHostile() []*lint.Problems {
 func printLint(t *testing.T, opt Layout, list []*lint.Problems) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	p, err := NewLints(&b, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(NewLints(&b, opt))(t)
 	for _, r := range list {
-		if err := p.Add(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Add(r))
 	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Close())
 	return b.Bytes()
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
@@ -63,9 +64,7 @@ func TestMixedSessions(t *testing.T) {
 		items := sampleSessions()
 		items[1].Product, items[1].Version = product, "1.18.4"
 		var b bytes.Buffer
-		if err := Sessions(&b, items, Layout{Width: 80, Now: listed}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Sessions(&b, items, Layout{Width: 80, Now: listed}))
 		if got, want := strings.Contains(b.String(), "opencode 1.18.4"), product == "opencode"; got != want {
 			t.Errorf("%s: client shown: %v:\n%s", product, got, b.String())
 		}
@@ -90,12 +89,8 @@ func samplePolicies() []PolicyInfo {
 func TestListings(t *testing.T) {
 	for format, ext := range map[Format]string{FormatTable: "txt", FormatJSON: "json", FormatCSV: "csv", FormatMarkdown: "md"} {
 		var s, p bytes.Buffer
-		if err := Sessions(&s, sampleSessions(), Layout{Now: listed, Format: format}); err != nil {
-			t.Fatal(err)
-		}
-		if err := Policies(&p, samplePolicies(), Layout{Format: format}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Sessions(&s, sampleSessions(), Layout{Now: listed, Format: format}))
+		must.Do(t, Policies(&p, samplePolicies(), Layout{Format: format}))
 		golden.Check(t, filepath.Join("testdata", "sessions."+ext), s.Bytes())
 		golden.Check(t, filepath.Join("testdata", "policies."+ext), p.Bytes())
 		for _, r := range s.String() {
@@ -115,9 +110,7 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 		list[i] = SessionItem{FileInfo: session.FileInfo{ID: "s", Path: "s.jsonl"}}
 	}
 	var b bytes.Buffer
-	if err := Sessions(&b, list, Layout{Now: listed, Hints: Hints{All: "this shows them"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Sessions(&b, list, Layout{Now: listed, Hints: Hints{All: "this shows them"}}))
 	if !bytes.Contains(b.Bytes(), []byte("(50 more sessions hidden: this shows them, json and csv contain them)")) {
 		t.Errorf("the end is %q", b.String()[b.Len()-100:])
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -31,9 +32,7 @@ func TestRegret(t *testing.T) {
 	for name, tls := range map[string][]*replay.Timeline{"one": {regretSample(2)}, "many": {regretSample(mostMisses + 3), regretSample(0)}} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Regret(&b, tls, policy.Use{}, Layout{Format: f}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Regret(&b, tls, policy.Use{}, Layout{Format: f}))
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
 				t.Errorf("%s as %s lets control characters through", name, f)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -19,18 +20,11 @@ import (
 func render(t testing.TB, opt Layout, tls ...*replay.Timeline) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	r, err := NewReplays(&b, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewReplays(&b, opt))(t)
 	for _, tl := range tls {
-		if err := r.Add(tl); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Add(tl))
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close())
 	return b.Bytes()
 }
 
@@ -66,10 +60,7 @@ func TestGoldenEnvironment(t *testing.T) {
 	if golden.Update() || os.Getenv("CTXKIT_TEST_CHILD") != "" {
 		t.Skip("the goldens themselves")
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := must.Get(os.Executable())(t)
 	for _, lang := range []string{"C", "en_US.UTF-8", "zh_CN.UTF-8", "ja_JP.eucJP"} {
 		for _, term := range []string{"dumb", "xterm-256color", ""} {
 			for _, more := range []string{"TZ=UTC", "TZ=Asia/Kathmandu", "RUNEWIDTH_EASTASIAN=1"} {
@@ -179,9 +170,7 @@ func TestJSONKeepsTexts(t *testing.T) {
 	want := hostile()
 	want.Title = "\x1b[31m \u202e \u009b \U000e0041 中文 😀 \u2028"
 	var got replay.Timeline
-	if err := json.Unmarshal(render(t, Layout{Format: FormatJSON}, want), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(render(t, Layout{Format: FormatJSON}, want), &got))
 	if got.Title != want.Title {
 		t.Errorf("title %q, want %q", got.Title, want.Title)
 	}
@@ -195,9 +184,7 @@ func TestNDJSONHoldsEveryEvent(t *testing.T) {
 			Session string
 			Events  []replay.Event
 		}
-		if err := json.Unmarshal([]byte(line), &l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &l))
 		if l.Session != tl.Session {
 			t.Fatalf("session %q", l.Session)
 		}

@@ -82,7 +82,7 @@ func printRequests(p *page, tl *replay.Timeline) {
 	}
 	p.table(t.table)
 	p.hidden(events, "changed request", "json and csv contain them")
-	p.note(faint, "used: the client's own count of the context, which it compares with its limits.")
+	p.note(faint, "used: the context before the request, as the client counts it for its limits.")
 	if hasPayloads(tl) {
 		p.note(faint, "The payload is what the server reads after API-level edits; the client keeps the model view. json and csv contain both.")
 	}

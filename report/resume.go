@@ -61,9 +61,9 @@ func Resume(w io.Writer, list []ResumeItem, opt Layout) error {
 	if hidden := len(list) - MostResumed; hidden > 0 && !opt.All {
 		notes = append(notes, opt.Hints.hidden(hidden, "session", "json and csv contain them"))
 	}
-	notes = append(notes, besideText(bill.OfEntries(bills...), price.USD{}, "", fit), before("requests: ", heldText(held, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. A warm cache needs the client that filled it: "+
-		"after a restart the prompt begins differently, so you mostly pay the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
-		"An empty cell: the client is unknown, the summary request is larger than the window, or the recorded usage contradicts the length of the messages. pays back: how many requests without a long pause it takes until compacting now has cost less than going on; -: never.")
+	notes = append(notes, besideText(bill.OfEntries(bills...), price.USD{}, "", fit), before("requests: ", heldText(held, "")), "next: the input of the next request with the simulated cache, without your prompt and the answer. The cache is only read while the same client still runs: "+
+		"a restarted one begins its prompt differently, so you mostly pay the cold price. cache \"not known\": how long the provider keeps a cache is not known, and a cold one is assumed. compacted: the summary request, with a summary of assumed length, and the first request after it; files that the client attaches again come on top. "+
+		"An empty cell: the client is unknown, the summary request is larger than the window, or the recorded usage contradicts the length of the messages. pays back: after how many requests, without a long pause, compacting now has cost less than going on; -: never.")
 	return listing(resumeText(list, first, name, warm, opt.Now), t, object{{"schema", ResumeSchema}, {"now", opt.Now.UTC()}, {"sessions", list}}, notes...).print(w, opt)
 }
 
@@ -86,7 +86,7 @@ func resumeText(list []ResumeItem, first *ResumeItem, name string, warm int, now
 	}
 	text += phraseIf(c.Misfit, " What a compaction would leave is not known: the recorded usage contradicts the content.")
 	if n := c.CompactedNow(); n != nil {
-		text += phrase(" A compaction and the first request after it, of %v tokens, cost %v", c.Compact.Context, usdText(n.USD))
+		text += phrase(" Compacted first, it sends %v tokens, and both requests together cost %v", c.Compact.Context, usdText(n.USD))
 		switch {
 		case n.Pays == 1:
 			text += ", which is less at once."

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -38,9 +39,7 @@ func TestResume(t *testing.T) {
 	} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Resume(&b, list, Layout{Now: now, Format: f}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Resume(&b, list, Layout{Now: now, Format: f}))
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
 				t.Errorf("%s as %s lets control characters through", name, f)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -23,10 +24,7 @@ func compileSchemaAt(t *testing.T, path string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	s, err := c.Compile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(c.Compile(path))(t)
 	return s
 }
 

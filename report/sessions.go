@@ -70,7 +70,7 @@ func Sessions(w io.Writer, list []SessionItem, opt Layout) error {
 	}
 	if counts[session.Unindexed] < len(list) {
 		note += "; in the client's index: " + joined(", ", phraseIf(counts[session.Listed] > 0, "%v up to date", counts[session.Listed]),
-			phraseIf(counts[session.Stale] > 0, "%v changed since", counts[session.Stale]),
+			phraseIf(counts[session.Stale] > 0, "%v changed since it was written", counts[session.Stale]),
 			phraseIf(counts[session.Missing] > 0, "%v without a file", counts[session.Missing]),
 			phraseIf(counts[session.Unlisted] > 0, "%v not in it", counts[session.Unlisted]))
 	}

@@ -89,12 +89,13 @@ func statsPage(p *page, s *stats.SessionStats) {
 	}
 	p.heading(either(s.Until == s.Requests, "tools", phrase("up to request %v: tools", s.Until)))
 	p.topStats("", toolTable(s.Tools), "tool")
+	p.note(faint, phraseIf(len(s.Tools) > 0, "returned: tokens of the results. in context: tokens of calls and results together, at the request shown."))
 	if s.Reads.Results > 0 {
 		p.topStats("files that Read returned", rowsOf(s.Files, func(f *stats.FileReads, r *fileCells) style {
 			r.Superseded = f.Superseded()
 			return none
 		}), "file")
-		p.note(faint, "again: lines that an earlier result had returned. superseded: lines that were read, edited or written again later. stale: superseded lines still in that context. changes: edits and writes by the agent.")
+		p.note(faint, "again: tokens of lines that an earlier result had returned. superseded: tokens of lines that were read again, edited or written later. stale: tokens of superseded lines that were still in the context at the request shown. changes: edits and writes of the file by the agent.")
 		p.notes(faint, readNotes(&s.Reads))
 	}
 	p.topStats("results, the most input tokens first", rowsOf(s.Results, func(x *stats.ToolResult, r *resultCells) style {
@@ -216,7 +217,7 @@ func readNotes(r *stats.Reads) []string {
 	notes := []string{phrase("%v tokens in %v; superseded %v (by a later Read %v, an edit %v, a write %v), of which the context holds %v.",
 		r.Tokens, count(r.Results, "result"), r.Superseded(), r.ByRead, r.ByEdit, r.ByWrite, r.Stale)}
 	if r.Again > 0 {
-		notes = append(notes, phrase("Read again without a change by the agent in between: %v tokens, %v of them with the same text, %v while the context still held the earlier result.", r.Again, r.Same, r.InView))
+		notes = append(notes, phrase("Read returned %v tokens again although the agent had not changed these lines: %v with the same text, %v while the earlier result was still in the context.", r.Again, r.Same, r.InView))
 	}
 	if r.Dropped > 0 {
 		notes = append(notes, phrase("%v not followed: too much was read. Nothing of them counts as superseded or read again.", count(r.Dropped, "file")))

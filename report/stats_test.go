@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -62,9 +63,7 @@ func TestStats(t *testing.T) {
 	for name, list := range map[string][]*stats.SessionStats{"one": {long}, "several": {long, other, empty}, "empty": {empty}} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Stats(&b, list, policy.Use{}, Layout{Format: f, Hints: Hints{All: "--all shows them"}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Stats(&b, list, policy.Use{}, Layout{Format: f, Hints: Hints{All: "--all shows them"}}))
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
 				t.Errorf("%s as %s lets control characters through", name, f)
 			}
@@ -84,9 +83,7 @@ func TestStatsFit(t *testing.T) {
 	for _, w := range []int{60, 80, 100, 160} {
 		for _, list := range [][]*stats.SessionStats{{statsSample(12)}, {statsSample(3), statsSample(4)}} {
 			var b bytes.Buffer
-			if err := Stats(&b, list, policy.Use{}, Layout{Width: w}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Stats(&b, list, policy.Use{}, Layout{Width: w}))
 			for l := range strings.Lines(b.String()) {
 				if n := width(strings.TrimRight(l, "\n")); n > w {
 					t.Errorf("%d columns: %d: %s", w, n, l)

@@ -39,7 +39,7 @@ func axisTitle(s *sweep.Grid, i int) string {
 
 // sweepTitle names the policy and counts sessions and points.
 func sweepTitle(s *sweep.Grid) string {
-	return phrase("%v over %v: %v", s.Policy, count(len(s.Sessions), "session"), count(len(s.Results), "point")) +
+	return phrase("%v over %v: %v", s.Policy, sessionsText(s.Sessions), count(len(s.Results), "point")) +
 		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) +
 		phraseIf(s.Interrupted && len(s.Results) == len(s.Points), ", then interrupted") + inputsText(s.Inputs)
 }
@@ -143,7 +143,7 @@ func bestTexts(s *sweep.Grid) []string {
 	h := &s.HoldOut
 	row := &s.Against.Policies[1+s.Best]
 	texts := []string{
-		phrase("Best: %v (%v).", row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
+		phrase("Best, by %v: %v (%v).", titleOf(s.By[0]), row.Name, figureText(s.By[0], row.Figures[s.Against.Judged].Total)+either(s.By[0] == "cost_usd", " USD", " tokens sent")),
 		conclusion(&s.Against, 1+s.Best) +
 			phraseIf(h.Draws > 0, " The best on half of the %v comes to %v %% on the other half (median of %v draws; more than %v in %v of them).", count(h.Projects, "project"), signedPercent(h.Median), h.Draws, s.Policy, h.Worse) +
 			phraseIf(h.Higher > 0, " %v is higher in %v.", row.Name, count(h.Higher, "project")),

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/sweep"
@@ -47,9 +48,7 @@ func TestSweep(t *testing.T) {
 	for name, s := range map[string]*sweep.Grid{"none": sweptSample(0, 3), "one": sweptSample(1, 1), "few": sweptSample(6, 6), "many": sweptSample(80, 100)} {
 		for _, f := range SweepFormats {
 			var b bytes.Buffer
-			if err := Sweep(&b, s, Layout{Format: f}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Sweep(&b, s, Layout{Format: f}))
 			text := b.String()
 			if strings.Contains(text, "\x1b") || f == FormatSVG && strings.Contains(text, "<script") {
 				t.Errorf("%s as %s is not inert", name, f)

@@ -30,11 +30,11 @@ func totalFields(tl *replay.Timeline) [][2]string {
 	}
 	add(true, "sent", "raw %v, %v %v: saved %v (%v)%v", t.RawInput, sent, t.Payload-t.OwnInput, t.Saved, percent(t.Saved, t.RawInput),
 		phraseIf(t.NotReadBack != 0, ", not read back after a restart %v", t.NotReadBack))
-	add(t.Placeholders > 0, "unrecorded", "%v that the client inserted in the last request, about %v tokens, included in that request", count(t.Placeholders, "block"), t.PlaceholderTokens)
+	add(t.Placeholders > 0, "unrecorded", "%v in the last request that the client had added and no line shows, about %v tokens", count(t.Placeholders, "block"), t.PlaceholderTokens)
 	add(true, "output", "%v", t.Output-t.OwnOutput)
 	add(t.Calls > t.Requests, "own requests", "%v by the %v: %v in, %v out; cache and cost include them", t.Calls-t.Requests, caller(tl.Policy), t.OwnInput, t.OwnOutput)
 	add(true, "events", "%v, %v, %v cleared", t.Events, count(t.Compactions, "compaction"), count(t.Cleared, "result"))
-	add(c.Input() > 0, "cache", "read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
+	add(c.Input() > 0, "cache", "simulated: read %v (%v), written %v, uncached %v", c.Read, percent(c.Read, c.Input()), c.Write5m+c.Write1h, c.Uncached)
 	add(t.CostUSD.Known || t.Unpriced > 0, "cost", "USD %v%v%v%v", either(t.CostUSD.Known, tl.CacheFit.Mark(), ""), t.CostUSD,
 		phraseIf(t.CostUSD.Known, "%v", before(", ", cacheName(tl.Cache)+shorterText(tl))), phraseIf(t.Unpriced > 0, ", without %v of a model with no known price", count(t.Unpriced, "request")))
 	if b := tl.Bill; b != nil && b.Calls+b.Without > 0 {

@@ -47,16 +47,16 @@ func Validate(w io.Writer, sessions []predict.SessionTally, window, out int, use
 	})
 	others := "other releases recorded"
 	replayed := use.Name
-	by := "it recorded"
+	by := "that release recorded"
 	if window > 0 {
-		by = "were recorded in it"
+		by = "really ran in such a window"
 		others = "were recorded in other windows"
 		replayed = phrase("%v in a window of %v tokens", use.Name, thousands(window))
 	}
-	answer := phrase("%v that %s, replayed under %s, predict %v that %s", count(len(sessions)-recorded, "session"), others, replayed, recorded, by)
-	answer += either(len(rows) > 0, phrase(": the mean input of a request is off by %v %% at most.", worst.Times(100).Text(0)), ". Nothing can be compared: at no depth are there 5 of either.")
+	answer := phrase("%v that %s were replayed under %s, to predict %v that %s.", count(len(sessions)-recorded, "session"), others, replayed, recorded, by)
+	answer += either(len(rows) > 0, phrase(" At the same length of history, the mean input of a request was predicted %v %% off at most.", worst.Times(100).Text(0)), " Nothing can be compared: at no length of history are there 5 sessions of either.")
 	return listing(answer, t, object{{"schema", ValidateSchema}, {"recorded", recorded}, {"predicting", len(sessions) - recorded}, {"left_out", out}, {"rows", notNil(rows)}},
-		phraseIf(out > 0, "left out: %v of other clients, or compacted in another window", count(out, "session")),
-		"context: tokens of a request. usd: of a request. "+phraseIf(slices.ContainsFunc(rows, func(r predict.Row) bool { return r.Measure == "compactions" }), "compactions: per 100,000 tokens of history, in sessions with a compaction. compacted from: tokens that a compaction begins with. ")+
-			"history: tokens of the whole history, nothing compacted. replayed: the recorded sessions under the same policy: if replayed fits and predicted does not, the sessions differ and the simulation is right.").after(use).print(w, opt)
+		phraseIf(out > 0, "left out: %v of other clients or compacted in another window", count(out, "session")),
+		"context, usd: mean tokens and cost of a request. "+phraseIf(slices.ContainsFunc(rows, func(r predict.Row) bool { return r.Measure == "compactions" }), "compactions: per 100,000 tokens of history, in sessions with a compaction. compacted from: tokens that a compaction begins with. ")+
+			"history: which requests are compared, by the tokens of their whole history with nothing compacted. sessions, others: how many have such requests. replayed: the sessions of the column recorded, under the same policy. Where replayed is near recorded and predicted is not, the two groups did different work: the simulation is not at fault.").after(use).print(w, opt)
 }

@@ -81,9 +81,10 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 		text = phrase("What %v would cost is not known: no price is known for the model.", either(t.Sessions > 1, "the sessions", "the session"))
 	case record:
 		text = phrase("%v cost %v%v%v%v in %v.", who, phraseIf(t.Bill.AtLeast(), "at least "), usdText(t.Spent), freeText(t.Bill)+clientReports(t.Bill),
-			phraseIf(all != t.Spent, "; with %v counted in each, %v", count(t.Bill.Copies.Calls, "copied call"), usdText(all)), requests)
+			phraseIf(all != t.Spent, "; with the calls that several sessions record counted in each, %v", usdText(all)), requests)
 	default:
-		text = phrase("%v%v would cost %v in %v.", either(recorded, "No usage is recorded; simulated, ", "Under "+name+" "), strings.ToLower(who[:1])+who[1:], usdText(t.Spent), requests)
+		text = phrase("%v%v would cost %v in %v%v.", either(recorded, "No usage is recorded; simulated, ", "Under "+name+" "), strings.ToLower(who[:1])+who[1:], usdText(t.Spent), requests,
+			phraseIf(t.Refused > 0, " (a lower bound: %v over the limit)", count(t.Refused, "request")))
 	}
 	n, misses := missed(&t.Total, record)
 	parts := []why.Expense{{Part: why.PartMisses, USD: misses, Times: n}, {Part: why.PartReads}}
@@ -203,7 +204,7 @@ func portionCosts(list []stats.Portion, most int) string {
 	var words []string
 	for _, x := range order[:min(most, len(order))] {
 		if x.USD.Nano > 0 {
-			words = append(words, phrase("%v %v", x.Name, x.USD.Decimal().Text(2)))
+			words = append(words, phrase("%v %v%v", x.Name, x.USD.Decimal().Text(2), phraseIf(len(words) == 0, " USD")))
 		}
 	}
 	return strings.Join(words, ", ") + phraseIf(len(words) > 1 && len(order) > most, ", …")
@@ -262,7 +263,7 @@ func stepOf(c cache.BreakCause) cache.BreakCause {
 
 // missTexts say what would avoid a cache miss, by stepOf; with the number of cache misses and their cost.
 var missTexts = map[cache.BreakCause]string{
-	cache.Edited:       "Clearing and compaction: %v cost %v. Clearing more at once, less often, causes fewer.",
+	cache.Edited:       "Clearing and compaction: %v cost %v. A client that clears more at once, and less often, has fewer cache misses.",
 	cache.Restart:      "Restarts of the client: %v cost %v. A restarted client sends the whole context anew: go on in the running one, or begin with a summary.",
 	cache.ToolsChanged: "Another model, other tools or settings: %v cost %v. Change them when the context is small: at the start, or after a compaction.",
 	cache.LookBackOver: "Many results at once, more than the cache looks back over: %v cost %v.",
@@ -280,7 +281,7 @@ func expiredText(s *why.SessionBreaks, e *why.Expense) string {
 		text += phrase(" %v of at most an hour cost %v: a one-hour cache would have saved %v%v.", count(h.Pauses, "pause"), usdText(h.USD),
 			either(h.Saved.Nano > 0, usdText(saved), "nothing"), phraseIf(h.Saved.Nano <= 0, ", its writes cost %v more", usdText(saved)))
 	}
-	return text + phraseIf(longer > 0 && (h != nil || s.ByUsage()), " %v of these pauses were over an hour: compact before a long pause, or start a new session after it.", longer)
+	return text + phraseIf(longer > 0 && (h != nil || s.ByUsage()), " %v lasted over an hour, longer than a one-hour cache: compact before a long pause, or start a new session after it.", longer)
 }
 
 // largestContent says what the input cost most for.
@@ -311,8 +312,10 @@ func compactedText(s *why.SessionBreaks) string {
 	first := &s.Refills[0]
 	text := phrase("The context was compacted %v, before request %v%v", either(s.Compactions == 1, "once", thousands(s.Compactions)+" times"), strings.Join(at, ", "),
 		phraseIf(len(s.Refills) > most, ", …"))
+	text += before(": ", first.Reason) + phraseIf(first.Context > 0, ", at %v tokens", first.Context)
 	if len(first.Parts) > 0 {
-		text += phrase(". Of the %v tokens added before request %v, the largest part (%v) is %v", first.Joined, first.To, first.Parts[0].Tokens, sourceText(&first.Parts[0]))
+		text += phrase(". Until request %v, messages of %v tokens were added to %v of system prompt and tools%v; the largest part (%v) is %v", first.To, first.Joined, first.System,
+			phraseIf(first.Joined > first.Before, ", and some of them removed again"), first.Parts[0].Tokens, sourceText(&first.Parts[0]))
 	}
 	return text + phraseIf(s.Thrash > 0, "; %v of the compactions freed less than a tenth", s.Thrash) + "."
 }
@@ -338,8 +341,8 @@ func shareOf(u, of price.USD) string {
 func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint, no recorded cache or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
-		notes = append(notes, "The parts add up to what was billed. A cache miss is a request that read less than 95 % of what the request before had read and written; its cost is the price of the tokens sent again, minus what reading them would have cost. "+
-			"\"simulated\": its cost in the simulated cache, from which the cause comes too; `cost` divides that cost into parts. The input cost of a request is split by the tokens of each content.")
+		notes = append(notes, "The rows of \"what was paid for\" add up to the bill. A cache miss is a request that read less than 95 % of what the request before had read and written; it costs the price of the tokens sent again, minus what reading them would have cost. "+
+			"\"simulated\": what the same cache miss costs in the simulation, which also gives its cause. Content: the input cost of each request is divided by the tokens of each kind in it.")
 	} else {
 		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))
 	}

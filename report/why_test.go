@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/bill"
@@ -105,9 +106,7 @@ func TestWhy(t *testing.T) {
 	} {
 		for _, f := range ListFormats {
 			var b bytes.Buffer
-			if err := Why(&b, list, policy.Use{}, Layout{Format: f, Hints: Hints{All: "--all shows them", Pages: "Name one."}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Why(&b, list, policy.Use{}, Layout{Format: f, Hints: Hints{All: "--all shows them", Pages: "Name one."}}))
 			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
 				t.Errorf("%s as %s lets control characters through", name, f)
 			}
@@ -127,9 +126,7 @@ func TestWhyFit(t *testing.T) {
 	for _, w := range []int{60, 80, 100, 160} {
 		for _, all := range []bool{false, true} {
 			var b bytes.Buffer
-			if err := Why(&b, []*why.SessionBreaks{breaksSample(12)}, policy.Use{}, Layout{Width: w, All: all}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Why(&b, []*why.SessionBreaks{breaksSample(12)}, policy.Use{}, Layout{Width: w, All: all}))
 			for l := range strings.Lines(b.String()) {
 				if n := width(strings.TrimRight(l, "\n")); n > w {
 					t.Errorf("%d columns: %d: %s", w, n, l)

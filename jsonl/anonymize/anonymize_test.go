@@ -12,6 +12,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
@@ -48,9 +50,7 @@ func TestTextKeepsShape(t *testing.T) {
 		if jsonl.Measure(got) != jsonl.Measure(s) || len(got) != len(s) {
 			t.Errorf("%q became %q: %+v and %+v", s, got, jsonl.Measure(s), jsonl.Measure(got))
 		}
-		if again := a.Text(s); again != got {
-			t.Errorf("%q became %q, then %q", s, got, again)
-		}
+		same(t, got, a.Text(s), s)
 		letterRuns(s, func(run string) {
 			if len(run) > 3 && strings.Contains(got, run) {
 				t.Errorf("%q became %q: %q is left", s, got, run)
@@ -62,9 +62,7 @@ func TestTextKeepsShape(t *testing.T) {
 		"<task_id></task_id>", "<status>completed</status>",
 		"No response requested.", "Set effort level to ", "Effort level set to ",
 	} {
-		if got := a.Text(s); got != s {
-			t.Errorf("the client's own %q became %q", s, got)
-		}
+		same(t, s, a.Text(s), "the client's own")
 	}
 }
 
@@ -145,9 +143,7 @@ func TestLettersOfAllKinds(t *testing.T) {
 	for _, s := range []string{"ⓦⓔⓛⓛⓢ", "ⓌⒺⓁⓁ", "⒥⒪⒣⒩", "ｊｏｈｎ", "Ｊ１２", "𝓳𝓸𝓱𝓷", "𝕁𝕠𝕙𝕟", "🄹🄾🄷🄽", "🅙🅞🅗🅝", "🅹🅾🅷🅽", "🇯🇴🇭🇳", "ⅠⅤⅩ", "㈱㍿㊥", "㋿㌔㏂", "⼈⼝⼿",
 		"\U000E006A\U000E006F\U000E0068\U000E006E", "Юля", "יוסף", "יו", "예슬", "Ωμέγα"} {
 		got := a.Text(s)
-		if jsonl.Measure(got) != jsonl.Measure(s) {
-			t.Errorf("%q became %q: %+v and %+v", s, got, jsonl.Measure(s), jsonl.Measure(got))
-		}
+		same(t, jsonl.Measure(s), jsonl.Measure(got), s, got)
 		if strings.Contains(got, s) {
 			t.Errorf("%q became %q", s, got)
 		}
@@ -162,9 +158,7 @@ func TestLettersOfAllKinds(t *testing.T) {
 		}
 	}
 	for _, s := range []string{"🙂👍🏽", "→ ✓ … €", "№ ™ ℃"} {
-		if got := a.Text(s); got != s {
-			t.Errorf("%q became %q", s, got)
-		}
+		same(t, s, a.Text(s))
 	}
 }
 
@@ -191,9 +185,7 @@ func TestPath(t *testing.T) {
 		"tool-results":                      a.Name("tool-results"),
 		"summary.md/notes.txt":              a.Name("summary.md") + "/" + a.Name("notes") + ".txt",
 	} {
-		if got := a.Path(name); got != want {
-			t.Errorf("%s became %s, want %s", name, got, want)
-		}
+		same(t, want, a.Path(name), name)
 	}
 	if got := a.Path("john-private-notes/john.meta.json"); strings.Contains(got, "john") || strings.Contains(got, "private") || !strings.HasSuffix(got, ".meta.json") {
 		t.Errorf("it became %s", got)
@@ -270,12 +262,8 @@ func TestTokensStay(t *testing.T) {
 		a := New(nil, seed, count)
 		a.NoteText(text)
 		got := a.Text(text)
-		if again := a.Text(text); again != got {
-			t.Errorf("seed %s: it becomes one text, then another", seed)
-		}
-		if jsonl.Measure(got) != jsonl.Measure(text) {
-			t.Errorf("seed %s: %+v became %+v", seed, jsonl.Measure(text), jsonl.Measure(got))
-		}
+		same(t, got, a.Text(text), seed)
+		same(t, jsonl.Measure(text), jsonl.Measure(got), seed)
 		if before, after := count([]byte(text)), count([]byte(got)); after < before-before/200 || after > before+before/200 {
 			t.Errorf("seed %s: %d tokens became %d", seed, before, after)
 		}
@@ -286,9 +274,7 @@ func TestTokensStay(t *testing.T) {
 		})
 		b := New(nil, seed, count)
 		b.NoteText(text)
-		if other := b.Text(text); other != got {
-			t.Errorf("seed %s: two runs, two texts", seed)
-		}
+		same(t, got, b.Text(text), seed)
 	}
 }
 
@@ -368,9 +354,7 @@ func TestInert(t *testing.T) {
 		if len(out) != len(in) {
 			t.Errorf("%q became %q", in, out)
 		}
-		if out != want {
-			t.Errorf("%q became %q, want %q", in, out, want)
-		}
+		same(t, want, out, in)
 	}
 }
 
@@ -537,5 +521,13 @@ func TestAttachedText(t *testing.T) {
 		if first == "" || !strings.Contains(rest, first) || strings.Contains(out, "opens") {
 			t.Errorf("%s: %q is not in %q", content, first, rest)
 		}
+	}
+}
+
+// same fails a test whose result is not the one that is wanted; of says what it is of.
+func same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
 	}
 }

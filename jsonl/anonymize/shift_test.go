@@ -25,9 +25,7 @@ func TestShiftTimes(t *testing.T) {
 		"1767323045": "1767233045", "1767323045678": "1767233045678", "1767323045.25": "1767233045.25",
 		"200000": "200000", "-1767323045": "-1767323045", "1767323045e3": "1767323045e3", "17673230456789": "17673230456789",
 	} {
-		if got := by.number(in); got != want {
-			t.Errorf("%s is moved to %s, want %s", in, got, want)
-		}
+		same(t, want, by.number(in), in)
 	}
 	for in, want := range map[string]string{
 		"01900000-0000-7": "018ffaa2-b580-7", "msg_fd0000001001": "msg_", "ses_02ffffffefff": "ses_",

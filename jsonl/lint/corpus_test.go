@@ -32,13 +32,9 @@ func balanced(t *testing.T, r *lint.Problems) map[string]int {
 		}
 	}
 	for code, reason := range asides {
-		if counts[code] != r.Lines.SetAside[reason] {
-			t.Errorf("%s: %d of %s, loading set %d lines aside so", r.File, counts[code], code, r.Lines.SetAside[reason])
-		}
+		same(t, r.Lines.SetAside[reason], counts[code], r.File, code)
 	}
-	if counts["fused-lines"] != r.Lines.Fused {
-		t.Errorf("%s: %d fused lines, loading counts %d", r.File, counts["fused-lines"], r.Lines.Fused)
-	}
+	same(t, r.Lines.Fused, counts["fused-lines"], r.File)
 	if !r.Lines.Balanced() {
 		t.Errorf("%s: the accounting does not add up: %+v", r.File, r.Lines)
 	}

@@ -10,17 +10,16 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// The reasons for which lines are set aside.
 const (
-	AsideMalformed Reason = "malformed"
-	AsideComment   Reason = "comment"
-	AsideBlank     Reason = "blank"
-	AsideBranch    Reason = "abandoned branch"
-	AsideAPIError  Reason = "API error written by the client"
-	AsideDuplicate Reason = "duplicate uuid"
-	AsideNoMessage Reason = "message line without a message"
-	AsideNoType    Reason = "no type"
-	AsideRecord    Reason = "record of an edit that fits nothing"
+	AsideMalformed Reason = "malformed"                           // not JSON
+	AsideComment   Reason = "comment"                             // a comment
+	AsideBlank     Reason = "blank"                               // an empty line
+	AsideBranch    Reason = "abandoned branch"                    // on a branch that the user left
+	AsideAPIError  Reason = "API error written by the client"     // an error message that the client wrote in place of a response
+	AsideDuplicate Reason = "duplicate uuid"                      // an earlier line has its uuid
+	AsideNoMessage Reason = "message line without a message"      // a user or assistant line without a message
+	AsideNoType    Reason = "no type"                             // an object without a type
+	AsideRecord    Reason = "record of an edit that fits nothing" // a recorded context change that names content that is not in the conversation
 )
 
 // account counts each chained line as used or set aside.
@@ -66,8 +65,8 @@ func (a Accounting) Balanced() bool {
 	return n == a.Read
 }
 
-// CompareVersions compares dotted versions number by number: it is negative where a is older than b, 0 where they are
-// equal. A missing part counts as 0, as does one that is not a number.
+// CompareVersions compares dotted versions number by number. The result is negative where a is older than b, 0 where
+// they are equal, positive where a is newer. A part that is missing or not a number counts as 0.
 func CompareVersions(a, b string) int {
 	for a != "" || b != "" {
 		var x, y int
@@ -111,7 +110,7 @@ func (conv *Conversation) readMemory(where offloads) {
 	}
 }
 
-// MemoryText is the text of the session's own summary file, "" without one.
+// MemoryText reads the session's own summary file; "" where there is none.
 func (conv *Conversation) MemoryText() (string, error) {
 	if !conv.HasMemory {
 		return "", nil
@@ -134,14 +133,14 @@ func (conv *Conversation) memoryText() (string, error) {
 	return validText(data), nil
 }
 
-// Prompts are the user prompts with the short ids by which a model refers to them.
+// Prompts maps the user prompts to the short ids by which a model refers to them.
 type Prompts struct {
 	at   map[string]int // short id, or uuid of a line -> message
 	tags map[int]string // message -> short id
 }
 
-// Prompts derives the short ids of the user prompts: jsonl.ShortID of the uuid or, where an earlier prompt has that
-// id, jsonl.ShortHash of the uuid with a suffix.
+// Prompts derives the short ids of the user prompts: jsonl.ShortID of the uuid. Where an earlier prompt has the same
+// short id, the short id is jsonl.ShortHash of the uuid with "#2", "#3" and so on after it.
 func (conv *Conversation) Prompts() *Prompts {
 	p := &Prompts{at: map[string]int{}, tags: map[int]string{}}
 	for m := range conv.Messages {
@@ -169,10 +168,10 @@ func (conv *Conversation) Prompts() *Prompts {
 	return p
 }
 
-// ID is the short id of a prompt, or "" for a message that is not a prompt.
+// ID returns the short id of a prompt; "" for a message that is not a prompt.
 func (p *Prompts) ID(message int) string { return p.tags[message] }
 
-// Find is the prompt with a uuid or a short id: abc123, id:abc123 or [id:abc123].
+// Find returns the index of the prompt with a uuid or short id, which may be written abc123, id:abc123 or [id:abc123].
 func (p *Prompts) Find(name string) (message int, ok bool) {
 	name = strings.TrimSpace(name)
 	if s, ok := strings.CutPrefix(strings.TrimPrefix(name, "["), "id:"); ok {

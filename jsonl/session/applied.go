@@ -7,10 +7,10 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Applied is what the API left out of a request by context editing, as its response says.
+// Applied is what the API left out of a request by context editing, as its response reports.
 type Applied struct {
-	ToolUses, ToolTokens  int // calls whose results were left out, and the tokens of that
-	Turns, ThinkingTokens int // turns whose thinking was
+	ToolUses, ToolTokens  int // calls whose results were left out, and the tokens of these results
+	Turns, ThinkingTokens int // turns whose thinking was left out, and the tokens of this thinking
 }
 
 // applied reads what a line says of it.
@@ -48,8 +48,9 @@ func (ld *loader) applied(e *jsonl.Entry) (a Applied) {
 	return a
 }
 
-// Compaction is the block of a response that is the API's summary of all that was said before; of several the last. alone is
-// true where the response is nothing else. ok is false of a response without one, or with one that failed.
+// Compaction returns the index of the block of a response that holds the API's own summary of everything before it; of
+// several, the last. alone reports that the response has no other block. ok is false where there is none, or where it
+// failed.
 func (m *Message) Compaction() (block int, alone, ok bool) {
 	if !m.requested() {
 		return 0, false, false

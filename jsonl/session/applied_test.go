@@ -19,7 +19,7 @@ func TestApplied(t *testing.T) {
 		want   session.Applied
 		warned string
 	}{
-		{"none", line{"applied_edits": []any{}}, session.Applied{}, ""},
+		{"none", object(`{"applied_edits":[]}`), session.Applied{}, ""},
 		{"null", nil, session.Applied{}, ""},
 		{"both", line{"applied_edits": []any{turns, uses}}, session.Applied{ToolUses: 6, ToolTokens: 7200, Turns: 3, ThinkingTokens: 1500}, ""},
 		{"a later form", line{"applied_edits": []any{clears("clear_tool_uses_20300101", "cleared_tool_uses", 1, 2)}}, session.Applied{ToolUses: 1, ToolTokens: 2}, ""},
@@ -32,14 +32,12 @@ func TestApplied(t *testing.T) {
 	} {
 		first, last := said("a1", "u1", "m1"), assistant("a2", "a1", "m1", text("more"))
 		last["message"].(line)["context_management"] = tt.value
-		f := loadText(t, file(user("u1", "", "hello"), first, last), session.LoadOptions{})
+		f := loadText(t, file(transcript(`user u1 - hello`), first, last), session.LoadOptions{})
 		var told []string
 		for _, w := range f.Main.Warnings {
 			told = append(told, w.Message)
 		}
-		if got := f.Main.Messages[1].Applied; got != tt.want {
-			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
-		}
+		same(t, tt.want, f.Main.Messages[1].Applied, tt.name)
 		if all := strings.Join(told, "; "); (all == "") != (tt.warned == "") || !strings.Contains(all, tt.warned) {
 			t.Errorf("%s: told %q, want %q", tt.name, all, tt.warned)
 		}

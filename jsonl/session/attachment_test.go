@@ -16,23 +16,17 @@ func TestAttachments(t *testing.T) {
 		text    string
 		around  int // units beside the text
 	}{
-		{line{"type": "task_reminder", "content": []any{}, "itemCount": 0}, "", 516},
+		{object(`{"content":[],"itemCount":0,"type":"task_reminder"}`), "", 516},
 		{
-			line{"type": "task_reminder", "content": []any{
-				line{"id": "1", "subject": "Write", "description": "Write it all", "status": "completed", "blocks": []any{}},
-				line{"id": "12", "subject": "Test", "status": "pending"},
-			}, "itemCount": 2}, "\n\nHere are the existing tasks:\n\n#1. [completed] Write\n#12. [pending] Test", 516,
+			object(`{"content":[{"blocks":[],"description":"Write it all","id":"1","status":"completed","subject":"Write"},{"id":"12","status":"pending","subject":"Test"}],"itemCount":2,"type":"task_reminder"}`), "\n\nHere are the existing tasks:\n\n#1. [completed] Write\n#12. [pending] Test", 516,
 		},
 		{
-			line{"type": "todo_reminder", "content": []any{line{"content": "Write", "status": "in_progress", "activeForm": "Writing"}}},
+			object(`{"content":[{"activeForm":"Writing","content":"Write","status":"in_progress"}],"type":"todo_reminder"}`),
 			"\n\nHere are the existing contents of your todo list:\n\n[1. [in_progress] Write]", 516,
 		},
-		{line{"type": "task_reminder", "content": []any{line{"id": 7}}}, "", 516},
+		{object(`{"content":[{"id":7}],"type":"task_reminder"}`), "", 516},
 		{
-			line{"type": "diagnostics", "files": []any{line{"uri": "/src/a.go", "diagnostics": []any{
-				line{"message": "undefined: x", "severity": "Error", "range": line{"start": line{"line": 9, "character": 3}}, "source": "compiler", "code": "Undeclared"},
-				line{"message": "odd", "severity": "none", "code": line{"value": "v"}},
-			}}}},
+			object(`{"files":[{"diagnostics":[{"code":"Undeclared","message":"undefined: x","range":{"start":{"character":3,"line":9}},"severity":"Error","source":"compiler"},{"code":{"value":"v"},"message":"odd","severity":"none"}],"uri":"/src/a.go"}],"type":"diagnostics"}`),
 			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n" +
 				"  ✘ [Line 10:4] undefined: x [Undeclared] (compiler)\n  ● [Line 1:1] odd [map[value:v]]</new-diagnostics>", 37,
 		},
@@ -40,32 +34,32 @@ func TestAttachments(t *testing.T) {
 			line{"type": "diagnostics", "files": []any{line{"uri": "a.go", "diagnostics": []any{line{"message": strings.Repeat("é", 5000)}}}}},
 			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n  ● [Line 1:1] " + strings.Repeat("é", 3967) + "…[truncated]</new-diagnostics>", 37,
 		},
-		{line{"type": "diagnostics", "files": "odd"}, `"odd"`, 37},
-		{line{"type": "edited_text_file", "filename": "a.go", "snippet": "1\tpackage a"}, "1\tpackage a", 404},
-		{line{"type": "compact_file_reference", "filename": "a.go", "displayPath": "a.go"}, "", 185},
-		{line{"type": "file", "filename": "a.go", "content": line{"type": "text", "file": line{"filePath": "a.go", "content": "package a"}}}, "package a", 517},
-		{line{"type": "file", "filename": "a.go", "content": line{"type": "image", "file": line{"base64": "aa"}}}, "", 104},
-		{line{"type": "plan_mode", "reminderType": "full", "planFilePath": "/p.md"}, "/p.md", 4722},
-		{line{"type": "plan_mode", "reminderType": "sparse", "planFilePath": "/p.md"}, "/p.md", 314},
-		{line{"type": "plan_mode_exit", "planFilePath": "/p.md"}, "", 137},
-		{line{"type": "plan_mode_exit", "planFilePath": "/p.md", "planExists": true}, "/p.md", 197},
+		{object(`{"files":"odd","type":"diagnostics"}`), `"odd"`, 37},
+		{object(`{"filename":"a.go","snippet":"1\tpackage a","type":"edited_text_file"}`), "1\tpackage a", 404},
+		{object(`{"displayPath":"a.go","filename":"a.go","type":"compact_file_reference"}`), "", 185},
+		{object(`{"content":{"file":{"content":"package a","filePath":"a.go"},"type":"text"},"filename":"a.go","type":"file"}`), "package a", 517},
+		{object(`{"content":{"file":{"base64":"aa"},"type":"image"},"filename":"a.go","type":"file"}`), "", 104},
+		{object(`{"planFilePath":"/p.md","reminderType":"full","type":"plan_mode"}`), "/p.md", 4722},
+		{object(`{"planFilePath":"/p.md","reminderType":"sparse","type":"plan_mode"}`), "/p.md", 314},
+		{object(`{"planFilePath":"/p.md","type":"plan_mode_exit"}`), "", 137},
+		{object(`{"planExists":true,"planFilePath":"/p.md","type":"plan_mode_exit"}`), "/p.md", 197},
 		{line{"type": "auto_mode_exit"}, "", 232},
-		{line{"type": "date_change", "newDate": "2026-01-02"}, "2026-01-02", 157},
-		{line{"type": "opened_file_in_ide", "filename": "a.go"}, "a.go", 128},
-		{line{"type": "queued_command", "prompt": "and the tests", "commandMode": "prompt"}, "and the tests", 200},
-		{line{"type": "queued_command", "prompt": []any{text("and"), text("this")}, "commandMode": "prompt"}, "and\nthis", 200},
-		{line{"type": "total_tokens_reminder", "text": "<total_tokens>1</total_tokens>"}, "<total_tokens>1</total_tokens>", 37},
-		{line{"type": "skill_listing", "content": "- one: a skill", "names": []any{"one"}}, "- one: a skill", 103},
-		{line{"type": "deferred_tools_delta", "addedNames": []any{"A", "B"}, "addedLines": []any{}}, "A\nB", 188},
-		{line{"type": "agent_listing_delta", "addedTypes": []any{"a"}, "addedLines": []any{"- a: one", "- b: two"}}, "- a: one\n- b: two", 216},
-		{line{"type": "hook_additional_context", "content": []any{"one", "two"}}, "one\ntwo", 63},
-		{line{"type": "hook_success", "content": "", "stdout": "much of it"}, "", 0},
-		{line{"type": "hook_system_message", "content": "for the screen only"}, "", 0},
-		{line{"type": "command_permissions", "allowedTools": []any{"Read"}}, "", 0},
-		{line{"type": "novelty", "content": "漢字 🙂"}, "漢字 🙂", 37},
-		{line{"type": 7, "content": "odd"}, "", 0},
+		{object(`{"newDate":"2026-01-02","type":"date_change"}`), "2026-01-02", 157},
+		{object(`{"filename":"a.go","type":"opened_file_in_ide"}`), "a.go", 128},
+		{object(`{"commandMode":"prompt","prompt":"and the tests","type":"queued_command"}`), "and the tests", 200},
+		{object(`{"commandMode":"prompt","prompt":[{"text":"and","type":"text"},{"text":"this","type":"text"}],"type":"queued_command"}`), "and\nthis", 200},
+		{object(`{"text":"<total_tokens>1</total_tokens>","type":"total_tokens_reminder"}`), "<total_tokens>1</total_tokens>", 37},
+		{object(`{"content":"- one: a skill","names":["one"],"type":"skill_listing"}`), "- one: a skill", 103},
+		{object(`{"addedLines":[],"addedNames":["A","B"],"type":"deferred_tools_delta"}`), "A\nB", 188},
+		{object(`{"addedLines":["- a: one","- b: two"],"addedTypes":["a"],"type":"agent_listing_delta"}`), "- a: one\n- b: two", 216},
+		{object(`{"content":["one","two"],"type":"hook_additional_context"}`), "one\ntwo", 63},
+		{object(`{"content":"","stdout":"much of it","type":"hook_success"}`), "", 0},
+		{object(`{"content":"for the screen only","type":"hook_system_message"}`), "", 0},
+		{object(`{"allowedTools":["Read"],"type":"command_permissions"}`), "", 0},
+		{object(`{"content":"漢字 🙂","type":"novelty"}`), "漢字 🙂", 37},
+		{object(`{"content":"odd","type":7}`), "", 0},
 	} {
-		conv := load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", tt.payload).with("version", "2.1.119"), said("a1", "x1", "m1"))
+		conv := load(t, transcript(`user u1 - hello`), attachment("x1", "u1", "").with("attachment", tt.payload).with("version", "2.1.119"), transcript(`said a1 x1 m1`))
 		wantShape(t, conv, strings.Replace("u1 x1 a1", "x1", map[bool]string{true: "x1~", false: "x1"}[conv.Messages[1].Is(session.Queued)], 1))
 		got, err := conv.Text(1, 0)
 		if err != nil {
@@ -75,14 +69,10 @@ func TestAttachments(t *testing.T) {
 		if kind == "" {
 			continue // it is enough that it loads
 		}
-		if conv.Messages[1].Attachment != kind {
-			t.Errorf("%v: type %q", tt.payload, conv.Messages[1].Attachment)
-		}
+		same(t, kind, conv.Messages[1].Attachment, tt.payload)
 		sent := conv.Messages[1].Blocks[0].Text.UTF16
 		if kind == "hook_system_message" {
-			if sent != 0 {
-				t.Errorf("%v: %d units sent, want none", tt.payload, sent)
-			}
+			same(t, 0, sent, tt.payload)
 			continue
 		}
 		want := len([]rune(tt.text)) + strings.Count(tt.text, "🙂")
@@ -99,7 +89,7 @@ func TestReminderWeights(t *testing.T) {
 		members       line
 		around        int
 	}{
-		{"2.1.332", "no", line{"hookText": true, "hookTextLead": "A hook said:"}, 50},
+		{"2.1.332", "no", object(`{"hookText":true,"hookTextLead":"A hook said:"}`), 50},
 		{"2.1.332", "no", line{"ownNote": true}, 37},
 		{"2.1.332", "no", nil, 0},
 		{"2.1.200", "<task-notification>x", nil, 0},
@@ -110,9 +100,7 @@ func TestReminderWeights(t *testing.T) {
 		for name, value := range tt.members {
 			meta = meta.with(name, value)
 		}
-		if got := load(t, meta).Messages[0].Blocks[0].Text.UTF16; got != len(tt.text)+tt.around {
-			t.Errorf("%s, %q, %v: %d units, want %d", tt.version, tt.text, tt.members, got, len(tt.text)+tt.around)
-		}
+		same(t, len(tt.text)+tt.around, load(t, meta).Messages[0].Blocks[0].Text.UTF16, tt.version, tt.text, tt.members)
 	}
 }
 
@@ -125,7 +113,7 @@ func TestUnreadableReminders(t *testing.T) {
 		want  string
 	}{
 		{[]any{user("u1", "", "go").with("version", "2.1.332"), note}, "renderedInHumanTurn"},
-		{[]any{user("u1", "", "no").with("version", "2.1.332").with("isMeta", true).with("hookText", "yes")}, "hookText"},
+		{transcript(`user u1 - no version=2.1.332 isMeta=true hookText=yes`), "hookText"},
 	} {
 		conv := load(t, tt.lines...)
 		if len(conv.Warnings) != 1 || !strings.Contains(conv.Warnings[0].Message, tt.want) || conv.Warnings[0].Line != len(tt.lines) {
@@ -140,14 +128,12 @@ func TestUnreadableReminders(t *testing.T) {
 // TestText: the texts of blocks are fetched as they were written.
 func TestText(t *testing.T) {
 	conv := load(t,
-		user("u1", "", "quotes \" and\n漢字 🙂"),
-		assistant("a1", "u1", "m1", thinking()), assistant("a2", "a1", "m1", line{"type": "redacted_thinking", "data": "xyz"}), called("a3", "a2", "m1", "t1"), called("a4", "a3", "m1", "t2"), called("a5", "a4", "m1", "t3"),
-		user("r1", "a5", []any{
-			line{"type": "tool_result", "tool_use_id": "t1", "content": []any{text("one"), line{"type": "image", "source": line{}}, text("two")}},
-			line{"type": "tool_result", "tool_use_id": "t2"},
-			line{"type": "tool_result", "tool_use_id": "t3", "content": "", "is_error": true},
-		}),
-		assistant("a6", "r1", "m2", line{"type": "novelty", "x": 1}),
+		transcript(`
+user u1 - "quotes \" and\n漢字 🙂"
+assistant a1 u1 m1 thinking; assistant a2 a1 m1 {"data":"xyz","type":"redacted_thinking"}; called a3 a2 m1 t1; called a4 a3 m1 t2; called a5 a4 m1 t3
+user r1 a5 [{"content":[{"text":"one","type":"text"},{"source":{},"type":"image"},{"text":"two","type":"text"}],"tool_use_id":"t1","type":"tool_result"},{"tool_use_id":"t2","type":"tool_result"},{"content":"","is_error":true,"tool_use_id":"t3","type":"tool_result"}]
+assistant a6 r1 m2 {"type":"novelty","x":1}
+`),
 	)
 	checkTexts(t, conv)
 	for _, tt := range []struct {
@@ -160,9 +146,7 @@ func TestText(t *testing.T) {
 			t.Errorf("message %d, block %d: %q, %v; want %q", tt.message, tt.block, got, err, tt.want)
 		}
 	}
-	if name := conv.ToolName("t1"); name != "Read" {
-		t.Errorf("tool %q", name)
-	}
+	same(t, "Read", conv.ToolName("t1"), "tool")
 	if m, b, ok := conv.ToolUse("t2"); m != 1 || b != 3 || !ok {
 		t.Errorf("t2 stands in message %d, block %d, %v", m, b, ok)
 	}
@@ -185,9 +169,9 @@ func TestJobs(t *testing.T) {
 func TestRendered(t *testing.T) {
 	words := []any{line{"content": "<system-reminder>\nfirst\n</system-reminder>"}, line{"content": "second"}}
 	f := load(t,
-		line{"type": "user", "uuid": "u1", "parentUuid": nil, "version": "2.1.300", "message": line{"role": "user", "content": "go"}},
-		line{"type": "attachment", "uuid": "a1", "parentUuid": "u1", "version": "2.1.300", "attachment": line{"type": "file", "content": "other"}, "rendered": words, "renderedRole": "user", "renderedBesideToolResult": true},
-		line{"type": "attachment", "uuid": "a2", "parentUuid": "a1", "version": "2.1.300", "attachment": line{"type": "prompt_snapshot", "text": "not sent"}},
+		object(`{"message":{"content":"go","role":"user"},"parentUuid":null,"type":"user","uuid":"u1","version":"2.1.300"}`),
+		line{"type": "attachment", "uuid": "a1", "parentUuid": "u1", "version": "2.1.300", "attachment": object(`{"content":"other","type":"file"}`), "rendered": words, "renderedRole": "user", "renderedBesideToolResult": true},
+		object(`{"attachment":{"text":"not sent","type":"prompt_snapshot"},"parentUuid":"a1","type":"attachment","uuid":"a2","version":"2.1.300"}`),
 	)
 	m := f.Messages
 	if len(m) != 3 {
@@ -200,29 +184,27 @@ func TestRendered(t *testing.T) {
 	if got, want := m[1].Blocks[0].Sent, (session.Sent{Recorded: true, Beside: true}); got != want {
 		t.Errorf("sent %+v, want %+v", got, want)
 	}
-	if n := m[2].Blocks[0].Text.UTF16; n != 0 {
-		t.Errorf("%d characters of what is not sent", n)
-	}
+	same(t, 0, m[2].Blocks[0].Text.UTF16)
 }
 
 // TestRenderedInTurn: words that an attachment has only right behind what a person typed, or behind attachments of that.
 func TestRenderedInTurn(t *testing.T) {
 	words := func(text string) any { return []any{line{"content": text}} }
 	notice := func(uuid, parent string) line {
-		return attachment(uuid, parent, "").with("attachment", line{"type": "queued_command", "commandMode": "task-notification", "prompt": "done"}).
+		return attachment(uuid, parent, "").with("attachment", object(`{"commandMode":"task-notification","prompt":"done","type":"queued_command"}`)).
 			with("rendered", words("done, of itself")).with("renderedInHumanTurn", words("done, beside a message"))
 	}
-	result := user("u2", "a1", "").with("message", line{"role": "user", "content": []any{line{"type": "tool_result", "tool_use_id": "t1", "content": "one"}}})
+	result := user("u2", "a1", "").with("message", object(`{"content":[{"content":"one","tool_use_id":"t1","type":"tool_result"}],"role":"user"}`))
 	for name, tt := range map[string]struct {
-		lines []line
+		lines []any
 		want  string
 	}{
-		"behind a prompt":       {[]line{user("u1", "", "go"), notice("x1", "u1")}, "done, beside a message"},
-		"behind its attachment": {[]line{user("u1", "", "go"), notice("x0", "u1"), system("y1", "x0", "turn_duration"), notice("x1", "y1")}, "done, beside a message"},
-		"behind a result":       {[]line{user("u1", "", "go"), said("a1", "u1", "m1"), result, notice("x1", "u2")}, "done, of itself"},
-		"behind a response":     {[]line{user("u1", "", "go"), said("a1", "u1", "m1"), notice("x1", "a1")}, "done, of itself"},
-		"of the client":         {[]line{user("u1", "", "go").with("isMeta", true), notice("x1", "u1")}, "done, of itself"},
-		"without a parent":      {[]line{user("u1", "", "go"), notice("x1", "gone")}, "done, of itself"},
+		"behind a prompt":       {[]any{user("u1", "", "go"), notice("x1", "u1")}, "done, beside a message"},
+		"behind its attachment": {[]any{user("u1", "", "go"), notice("x0", "u1"), system("y1", "x0", "turn_duration"), notice("x1", "y1")}, "done, beside a message"},
+		"behind a result":       {[]any{user("u1", "", "go"), said("a1", "u1", "m1"), result, notice("x1", "u2")}, "done, of itself"},
+		"behind a response":     {[]any{user("u1", "", "go"), said("a1", "u1", "m1"), notice("x1", "a1")}, "done, of itself"},
+		"of the client":         {[]any{user("u1", "", "go").with("isMeta", true), notice("x1", "u1")}, "done, of itself"},
+		"without a parent":      {[]any{user("u1", "", "go"), notice("x1", "gone")}, "done, of itself"},
 	} {
 		conv := load(t, by("2.1.332", tt.lines...)...)
 		last := len(conv.Messages) - 1
@@ -239,24 +221,24 @@ func TestPlacedTexts(t *testing.T) {
 		attachment line
 		want       string
 	}{
-		{line{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "text": "the words"}, line{"from": "al", "text": "more"}}}, "the words\nmore"},
-		{line{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "content": "the words"}}}, "the words"},
-		{line{"type": "teammate_mailbox", "messages": []any{line{"from": "bob", "message": "the words"}, line{}, 7}, "more": "and others"}, "the words"},
-		{line{"type": "invoked_skills", "skills": []any{line{"name": "s", "content": "the words"}, line{"name": "t", "content": "more"}}}, "the words\nmore"},
-		{line{"type": "relevant_memories", "memories": []any{line{"path": "/m", "content": "the words"}, line{"path": "/n"}}}, "the words"},
-		{line{"type": "plan_file_reference", "planFilePath": "/p", "planContent": "the words"}, "the words"},
-		{line{"type": "mcp_resource", "server": "s", "content": line{"contents": []any{line{"uri": "u", "text": "the words"}, line{"uri": "v", "blob": "AAAA"}}}}, "the words"},
-		{line{"type": "task_status", "taskId": "t", "description": "the words"}, "the words"},
-		{line{"type": "task_status", "taskId": "t", "deltaSummary": "more", "description": "the words"}, "the words\nmore"},
-		{line{"type": "task_status", "taskId": "t", "deltaSummary": nil, "description": 7}, ""},
-		{line{"type": "async_hook_response", "response": line{"systemMessage": "the words"}}, "the words"},
-		{line{"type": "async_hook_response", "response": line{"hookSpecificOutput": line{"additionalContext": "more"}, "systemMessage": "the words"}}, "the words\nmore"},
-		{line{"type": "async_hook_response", "response": "the words"}, "the words"},
-		{line{"type": "hook_blocking_error", "blockingError": line{"blockingError": "more", "command": "the words"}}, "the words\nmore"},
-		{line{"type": "of_tomorrow", "deep": line{"words": []any{"the words", "word"}}, "count": 7}, "the words"},
-		{line{"type": "of_tomorrow", "b": "the words", "a": "in order"}, "in order\nthe words"},
+		{object(`{"messages":[{"from":"bob","text":"the words"},{"from":"al","text":"more"}],"type":"teammate_mailbox"}`), "the words\nmore"},
+		{object(`{"messages":[{"content":"the words","from":"bob"}],"type":"teammate_mailbox"}`), "the words"},
+		{object(`{"messages":[{"from":"bob","message":"the words"},{},7],"more":"and others","type":"teammate_mailbox"}`), "the words"},
+		{object(`{"skills":[{"content":"the words","name":"s"},{"content":"more","name":"t"}],"type":"invoked_skills"}`), "the words\nmore"},
+		{object(`{"memories":[{"content":"the words","path":"/m"},{"path":"/n"}],"type":"relevant_memories"}`), "the words"},
+		{object(`{"planContent":"the words","planFilePath":"/p","type":"plan_file_reference"}`), "the words"},
+		{object(`{"content":{"contents":[{"text":"the words","uri":"u"},{"blob":"AAAA","uri":"v"}]},"server":"s","type":"mcp_resource"}`), "the words"},
+		{object(`{"description":"the words","taskId":"t","type":"task_status"}`), "the words"},
+		{object(`{"deltaSummary":"more","description":"the words","taskId":"t","type":"task_status"}`), "the words\nmore"},
+		{object(`{"deltaSummary":null,"description":7,"taskId":"t","type":"task_status"}`), ""},
+		{object(`{"response":{"systemMessage":"the words"},"type":"async_hook_response"}`), "the words"},
+		{object(`{"response":{"hookSpecificOutput":{"additionalContext":"more"},"systemMessage":"the words"},"type":"async_hook_response"}`), "the words\nmore"},
+		{object(`{"response":"the words","type":"async_hook_response"}`), "the words"},
+		{object(`{"blockingError":{"blockingError":"more","command":"the words"},"type":"hook_blocking_error"}`), "the words\nmore"},
+		{object(`{"count":7,"deep":{"words":["the words","word"]},"type":"of_tomorrow"}`), "the words"},
+		{object(`{"a":"in order","b":"the words","type":"of_tomorrow"}`), "in order\nthe words"},
 	} {
-		conv := load(t, by("2.1.200", user("u1", "", "go"), attachment("a1", "u1", "").with("attachment", tt.attachment), attachment("a2", "a1", "").with("attachment", tt.attachment))...)
+		conv := load(t, by("2.1.200", transcript(`user u1 - go`), attachment("a1", "u1", "").with("attachment", tt.attachment), attachment("a2", "a1", "").with("attachment", tt.attachment))...)
 		got, err := conv.Text(1, 0)
 		if n := conv.Messages[1].Blocks[0].Text.UTF16; err != nil || got != tt.want || n < len(got) {
 			t.Errorf("%v: %q, %d units, %v; want %q", tt.attachment, got, n, err, tt.want)
@@ -276,7 +258,7 @@ func TestPlacedTexts(t *testing.T) {
 // TestRenderedOdd: words that an attachment was sent as that do not read, or are of another attachment, are named.
 func TestRenderedOdd(t *testing.T) {
 	words := func(text any) any { return []any{line{"content": text}} }
-	file := line{"type": "file", "content": line{"type": "text", "file": line{"content": "\n\npackage a\nvar x int\n"}}}
+	file := object(`{"content":{"file":{"content":"\n\npackage a\nvar x int\n"},"type":"text"},"type":"file"}`)
 	for _, tt := range []struct {
 		name       string
 		attachment line
@@ -284,22 +266,22 @@ func TestRenderedOdd(t *testing.T) {
 		sent       string // what counts
 		warned     string
 	}{
-		{"the same", line{"type": "model", "text": "the words"}, words("<system-reminder>\nthe words\n</system-reminder>"), "<system-reminder>\nthe words\n</system-reminder>", ""},
+		{"the same", object(`{"text":"the words","type":"model"}`), words("<system-reminder>\nthe words\n</system-reminder>"), "<system-reminder>\nthe words\n</system-reminder>", ""},
 		{"numbered", file, words("3\tpackage a\n4\tvar x int"), "3\tpackage a\n4\tvar x int", ""},
-		{"without a text of its own", line{"type": "date", "date": "2026-01-15"}, words("the day"), "the day", ""},
-		{"in blocks", line{"type": "model", "text": "the words"}, words([]any{text("so: "), text("the words")}), "so: \nthe words", ""},
-		{"other words", line{"type": "model", "text": "the words"}, words("something else"), "something else", "contradict"},
-		{"another list", line{"type": "novelty", "addedLines": []any{"- one", "- two"}}, words("- three"), "- three", "contradict"},
-		{"none", line{"type": "model", "text": "the words"}, []any{}, "", ""},
-		{"null", line{"type": "model", "text": "the words"}, nil, "", ""},
-		{"a text", line{"type": "model", "text": "the words"}, "the words", "the words", "unreadable"},
-		{"no messages", line{"type": "model", "text": "the words"}, []any{7}, "the words", "unreadable"},
-		{"a content of another type", line{"type": "model", "text": "the words"}, words(7), "the words", "unreadable"},
-		{"without a content", line{"type": "model", "text": "the words"}, []any{line{}}, "the words", "unreadable"},
+		{"without a text of its own", object(`{"date":"2026-01-15","type":"date"}`), words("the day"), "the day", ""},
+		{"in blocks", object(`{"text":"the words","type":"model"}`), words([]any{text("so: "), text("the words")}), "so: \nthe words", ""},
+		{"other words", object(`{"text":"the words","type":"model"}`), words("something else"), "something else", "contradict"},
+		{"another list", object(`{"addedLines":["- one","- two"],"type":"novelty"}`), words("- three"), "- three", "contradict"},
+		{"none", object(`{"text":"the words","type":"model"}`), []any{}, "", ""},
+		{"null", object(`{"text":"the words","type":"model"}`), nil, "", ""},
+		{"a text", object(`{"text":"the words","type":"model"}`), "the words", "the words", "unreadable"},
+		{"no messages", object(`{"text":"the words","type":"model"}`), []any{7}, "the words", "unreadable"},
+		{"a content of another type", object(`{"text":"the words","type":"model"}`), words(7), "the words", "unreadable"},
+		{"without a content", object(`{"text":"the words","type":"model"}`), []any{line{}}, "the words", "unreadable"},
 		{"a picture alone", line{"type": "file"}, words([]any{line{"type": "image"}}), "", ""},
-		{"a message alone", line{"type": "model", "text": "the words"}, line{"content": "x"}, "the words", "unreadable"},
+		{"a message alone", object(`{"text":"the words","type":"model"}`), line{"content": "x"}, "the words", "unreadable"},
 	} {
-		f := load(t, by("2.1.300", user("u1", "", "go"), attachment("a1", "u1", "").with("attachment", tt.attachment).with("rendered", tt.rendered))...)
+		f := load(t, by("2.1.300", transcript(`user u1 - go`), attachment("a1", "u1", "").with("attachment", tt.attachment).with("rendered", tt.rendered))...)
 		list, err := f.Reminders(1, 0)
 		if got := strings.Join(list, "\n"); err != nil || !strings.Contains(got, tt.sent) || tt.sent == "" && got != "" || (f.Messages[1].Blocks[0].Text.UTF16 > 0) != (tt.sent != "") {
 			t.Errorf("%s: sent %q, %v; want %q", tt.name, got, err, tt.sent)
@@ -320,13 +302,13 @@ func TestRenderedOdd(t *testing.T) {
 // TestForeignAttachments: another agent's attachments are sent whatever its version is. Of a kind that no agent has, a
 // finding names no more than its start.
 func TestForeignAttachments(t *testing.T) {
-	by := line{"type": "recorded-by", "product": "copilot-cli", "version": "2026.1", "sessionId": "s"}
-	x := attachment("x1", "u1", "note").with("version", "2026.1").with("attachment", line{"type": "note", "content": "be brief"})
-	conv := load(t, by, user("u1", "", "hello").with("version", "2026.1"), x)
+	by := object(`{"product":"copilot-cli","sessionId":"s","type":"recorded-by","version":"2026.1"}`)
+	x := attachment("x1", "u1", "note").with("version", "2026.1").with("attachment", object(`{"content":"be brief","type":"note"}`))
+	conv := load(t, by, transcript(`user u1 - hello version="2026.1"`), x)
 	if n := conv.Messages[len(conv.Messages)-1].Blocks[0].Text.UTF16; n == 0 {
 		t.Error("an attachment of version 2026.1 of another agent weighs nothing")
 	}
-	conv = load(t, user("u1", "", "hello"), attachment("x1", "u1", "").with("attachment", line{"type": strings.Repeat("k", 100), "deep": line{"text": "some words"}}))
+	conv = load(t, transcript(`user u1 - hello`), attachment("x1", "u1", "").with("attachment", line{"type": strings.Repeat("k", 100), "deep": line{"text": "some words"}}))
 	if len(conv.Warnings) != 1 || len(conv.Warnings[0].Message) > 150 {
 		t.Errorf("%v", conv.Warnings)
 	}

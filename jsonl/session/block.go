@@ -2,35 +2,35 @@ package session
 
 import "github.com/ctxkit/ctxkit/jsonl"
 
-// Block is a content block with its line. Lengths are always known; the text is read from the file on demand
-// (Conversation.Text).
+// Block is a content block and its line. Its lengths are always known; its text is read from the file by
+// Conversation.Text.
 type Block struct {
 	jsonl.ContentBlock
-	Line    int      // 1-based
-	Offload *Offload // of a tool_result: the file with its full text, where it was offloaded and the file exists
-	Sent    Sent     // of an attachment, as its line says
+	Line    int      // from 1
+	Offload *Offload // for a tool_result: the file with its full text; nil: not offloaded, or the file does not exist
+	Sent    Sent     // for an attachment: how it was sent, as its line records
 }
 
-// Sent is what a line says of how its attachment was sent.
+// Sent describes how an attachment was sent, as its line records it.
 type Sent struct {
-	Recorded bool // the line has the words, and the block's value is them
-	System   bool // for the system role, which is the user's for models and clients that do not have it
-	Beside   bool // it is no part of the result of a tool before it
-	Turns    Turns
+	Recorded bool  // the block's value is the text as sent
+	System   bool  // sent in the system role; in the user role for models and clients without system messages
+	Beside   bool  // not merged into the tool result before it
+	Turns    Turns // for a recorded prompt snapshot: whether the model accepts system messages
 }
 
-// Turns is whether a snapshot of a prompt says that the model takes messages of the system role between others.
+// Turns is whether the model accepts messages of the system role between the others, as a recorded snapshot of the
+// system prompt and the tools says.
 type Turns uint8
 
-// The values of Turns.
 const (
-	TurnsUnknown Turns = iota
-	TurnsSystem
-	TurnsUser
+	TurnsUnknown Turns = iota // no snapshot says
+	TurnsSystem               // it accepts messages of the system role
+	TurnsUser                 // it does not: such texts are sent in the user role
 )
 
-// Whole is the length of the block's text in raw history: of an offloaded tool_result whose file exists, that of the
-// file; else as recorded.
+// Whole returns the length of the block's text in the raw history: of the full text for an offloaded tool_result, else
+// of the recorded text.
 func (b *Block) Whole() jsonl.Metrics {
 	if b.Offload != nil {
 		return b.Offload.Text

@@ -3,8 +3,6 @@ package session_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -14,9 +12,9 @@ import (
 func TestCallsOfOneID(t *testing.T) {
 	named := func(id, name string) line { return call(id).with("name", name) }
 	f := loadText(t, file(
-		result("r0", "", "t2"), assistant("a1", "r0", "m1", named("t1", "Read")), result("r1", "a1", "t1"), assistant("a3", "r1", "m3", named("t2", "Grep")),
-		side(user("s1", "", "look")), side(assistant("s2", "s1", "m4", named("t1", "Bash"))),
-		side(result("s3", "s2", "t1")),
+		transcript(`result r0 - t2`), assistant("a1", "r0", "m1", named("t1", "Read")), transcript(`result r1 a1 t1`), assistant("a3", "r1", "m3", named("t2", "Grep")),
+		transcript(`user s1 - look isSidechain=true`), side(assistant("s2", "s1", "m4", named("t1", "Bash"))),
+		transcript(`result s3 s2 t1 isSidechain=true`),
 	), session.LoadOptions{})
 	got := map[string]string{}
 	for _, conv := range f.Conversations() {
@@ -31,7 +29,5 @@ func TestCallsOfOneID(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"a1": "Read", "r1": "Read", "a3": "Grep", "r0": "Grep", "s2": "Bash", "s3": "Bash"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	same(t, map[string]string{"a1": "Read", "r1": "Read", "a3": "Grep", "r0": "Grep", "s2": "Bash", "s3": "Bash"}, got)
 }

@@ -34,7 +34,6 @@ func charges(conv *session.Conversation) string {
 }
 
 func TestCharges(t *testing.T) {
-	sideways := func(l line) line { return l.with("isSidechain", true).with("agentId", "s1") }
 	ended := func(l line, stop any) line {
 		l["message"].(line)["stop_reason"] = stop
 		return l
@@ -47,42 +46,42 @@ func TestCharges(t *testing.T) {
 	}{
 		{
 			name:  "a response on two lines, whose output grows",
-			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1").used(10, 3), said("a2", "a1", "m1").used(10, 90)},
+			lines: transcript(`user u1 - hello; said a1 u1 m1 used=[10,3]; said a2 a1 m1 used=[10,90]`),
 			want:  "m1 request:2 in 33 out 90 #1",
 		},
 		{
 			name:  "a branch that was left was paid for",
-			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "a1", "one way"), said("a2", "u2", "m2").used(70, 4), user("u3", "a1", "another"), said("a3", "u3", "m3")},
+			lines: transcript(`user u1 - hello; said a1 u1 m1; user u2 a1 "one way"; said a2 u2 m2 used=[70,4]; user u3 a1 another; said a3 u3 m3`),
 			want:  "m1 request:2 in 123 out 5 #1\nm2 branch:4 in 93 out 4\nm3 request:6 in 123 out 5 #2",
 		},
 		{
 			name:  "copies under other uuids, whose ids are the same",
-			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), user("u2", "", "hello"), said("a1", "u2", "m1").with("uuid", "a2"), user("u3", "a2", "more"), said("a3", "u3", "m3")},
+			lines: transcript(`user u1 - hello; said a1 u1 m1; user u2 - hello; said a1 u2 m1 uuid=a2; user u3 a2 more; said a3 u3 m3`),
 			want:  "m1 request:2 in 123 out 5 #1\nm3 request:6 in 123 out 5 #2",
 		},
 		{
 			name:  "a uuid twice, with more of the usage",
-			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), said("a1", "u1", "m1").used(10, 50)},
+			lines: transcript(`user u1 - hello; said a1 u1 m1; said a1 u1 m1 used=[10,50]`),
 			want:  "m1 request:2 in 123 out 50 #1",
 		},
 		{
 			name:  "a uuid twice, of another response",
-			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), said("a1", "u1", "m2").used(10, 50)},
+			lines: transcript(`user u1 - hello; said a1 u1 m1; said a1 u1 m2 used=[10,50]`),
 			want:  "m1 request:2 in 123 out 5 #1\nm2 branch:3 in 33 out 50",
 		},
 		{
 			name:  "without a message id, with that of the request",
-			lines: []any{user("u1", "", "hello"), said("a1", "u1", "").with("requestId", "req_1"), user("u2", "a1", "more"), said("a2", "u2", "")},
+			lines: transcript(`user u1 - hello; said a1 u1 "" requestId=req_1; user u2 a1 more; said a2 u2 ""`),
 			want:  "req_1 request:2 in 123 out 5 #1\n request:4 in 123 out 5 #2",
 		},
 		{
 			name:  "what was not asked for, and what nothing is known of",
-			lines: []any{user("u1", "", "hello"), assistant("a1", "u1", "m1", text("x")).with("isApiErrorMessage", true), said("a2", "u1", "m2").used(0, 0).with("message", line{"role": "assistant", "id": "m2", "model": "claude", "content": []any{text("x")}})},
+			lines: transcript(`user u1 - hello; assistant a1 u1 m1 {"text":"x","type":"text"} isApiErrorMessage=true; said a2 u1 m2 used=[0,0] message={"content":[{"text":"x","type":"text"}],"id":"m2","model":"claude","role":"assistant"}`),
 			want:  "m2 request:3 in 0 out 0 #1 unknown",
 		},
 		{
 			name:  "a sidechain has its own",
-			lines: []any{user("u1", "", "hello"), said("a1", "u1", "m1"), sideways(user("u2", "", "look")), sideways(said("a2", "u2", "m2")), sideways(user("u3", "", "again")), sideways(said("a3", "u3", "m3"))},
+			lines: transcript(`user u1 - hello; said a1 u1 m1; user u2 - look isSidechain=true agentId=s1; said a2 u2 m2 isSidechain=true agentId=s1; user u3 - again isSidechain=true agentId=s1; said a3 u3 m3 isSidechain=true agentId=s1`),
 			want:  "m1 request:2 in 123 out 5 #1",
 			side:  "m2 branch:4 in 123 out 5\nm3 request:6 in 123 out 5 #1",
 		},
@@ -115,16 +114,12 @@ func TestCharges(t *testing.T) {
 			}
 			f := loadText(t, file(c.lines...), session.LoadOptions{})
 			balanced(t, f)
-			if got := charges(f.Main); got != c.want {
-				t.Errorf("charges:\n%s\nwant:\n%s", got, c.want)
-			}
+			same(t, c.want, charges(f.Main), "charges")
 			side := ""
 			for _, conv := range f.Sidechains {
 				side += charges(conv)
 			}
-			if side != c.side {
-				t.Errorf("of the sidechain:\n%s\nwant:\n%s", side, c.side)
-			}
+			same(t, c.side, side, "of the sidechain")
 		})
 	}
 }
@@ -159,7 +154,7 @@ func TestStartOnly(t *testing.T) {
 		if m["stop_reason"] = c.stop; c.listed {
 			m["usage"].(line)["iterations"] = []any{}
 		}
-		conv := load(t, user("u1", "", "hello"), l)
+		conv := load(t, transcript(`user u1 - hello`), l)
 		if q := conv.Charges[0]; q.Partial != c.want || conv.Response(0).Is(session.StartOnly) != c.want || q.Written != 125 {
 			t.Errorf("%+v: %v, of %d", c, q.Partial, q.Written)
 		}
@@ -181,10 +176,8 @@ func TestWritten(t *testing.T) {
 		{"an empty thought", line{"type": "thinking", "thinking": "", "signature": strings.Repeat("A", 240)}, 0},
 		{"a call", line{"type": "tool_use", "id": "t", "name": "Write", "input": line{"text": strings.Repeat("word ", 600)}}, 1063},
 	} {
-		conv := load(t, user("u1", "", "hello"), assistant("a1", "u1", "m1", c.block).used(10, 1))
-		if got := conv.Charges[0].Written; got != c.want {
-			t.Errorf("%s: %d, not %d", c.name, got, c.want)
-		}
+		conv := load(t, transcript(`user u1 - hello`), assistant("a1", "u1", "m1", c.block).used(10, 1))
+		same(t, c.want, conv.Charges[0].Written, c.name)
 	}
 }
 
@@ -209,7 +202,7 @@ func TestClientTotals(t *testing.T) {
 		{"damaged", []any{cost("s1", 0.1, one(1)), cost("s1", `"x"`, one(2)), cost("s1", 1, "[]"), cost("s1", 1, "null")}, "line 3: 100000000 true; a 0 out; claude-opus-5 1 out 6+20+30 in, 25 1h, 2 searches, 250000000"},
 		{"a cost that is none", []any{cost("s1", -1, `{"m":{"costUSD":1e40}}`)}, "line 3: 0 true; m 0 out"},
 	} {
-		f := loadText(t, file(append([]any{user("u1", "", "hello"), said("a1", "u1", "m1")}, c.lines...)...), session.LoadOptions{})
+		f := loadText(t, file(append(transcript(`user u1 - hello; said a1 u1 m1`), c.lines...)...), session.LoadOptions{})
 		balanced(t, f)
 		got := "none"
 		if of := f.Main.Client; of != nil {
@@ -222,9 +215,7 @@ func TestClientTotals(t *testing.T) {
 				}
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		same(t, c.want, got, c.name)
 	}
 }
 
@@ -234,15 +225,13 @@ func TestCompactionModel(t *testing.T) {
 		l["message"].(line)["model"] = model
 		return l
 	}
-	meta := line{"trigger": "auto", "preTokens": 1000, "usage": line{"input_tokens": 7, "output_tokens": 2}}
-	conv := load(t, user("u1", "", "hello"), under(said("a1", "u1", "m1"), "claude-a"),
-		boundary("b1", "a1", "auto", 1000).with("compactMetadata", meta), summary("s1", "b1"), under(said("a2", "s1", "m2"), "claude-b"))
+	meta := object(`{"preTokens":1000,"trigger":"auto","usage":{"input_tokens":7,"output_tokens":2}}`)
+	conv := load(t, transcript(`user u1 - hello`), under(said("a1", "u1", "m1"), "claude-a"),
+		boundary("b1", "a1", "auto", 1000).with("compactMetadata", meta), transcript(`summary s1 b1`), under(said("a2", "s1", "m2"), "claude-b"))
 	for _, q := range conv.Charges {
 		if q.Kind == session.ChargeCompaction && q.Model != "claude-a" {
 			t.Errorf("the compaction is of %s", q.Model)
 		}
 	}
-	if n := len(conv.Charges); n != 3 {
-		t.Errorf("%d charges, want two responses and a compaction: %s", n, charges(conv))
-	}
+	same(t, 3, len(conv.Charges), charges(conv))
 }

@@ -61,9 +61,7 @@ func checkConversation(t *testing.T, conv *session.Conversation) {
 			}
 		}
 	}
-	if requests != len(conv.Requests) {
-		t.Errorf("%d requests, %d responses", len(conv.Requests), requests)
-	}
+	same(t, len(conv.Requests), requests)
 	last := -1 // the last assistant message
 	for i := range conv.Messages {
 		if conv.Messages[i].Role == session.Assistant {

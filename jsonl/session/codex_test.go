@@ -109,9 +109,7 @@ func TestCodexCorpus(t *testing.T) {
 			continue
 		}
 		c, name := s.Main, filepath.Base(path)
-		if n := counted(t, path); n != len(c.Requests) {
-			t.Errorf("%s: %d requests, %d token counts", name, len(c.Requests), n)
-		}
+		same(t, len(c.Requests), counted(t, path), name)
 		for _, q := range c.Requests {
 			m := &c.Messages[q.Message]
 			if !m.HasUsage || m.Model == "" || m.Window < 200000 {
@@ -130,9 +128,7 @@ func TestCodexCorpus(t *testing.T) {
 				t.Errorf("%s: line %d: %s, summary %d, %d preserved", name, b.Line, b.Trigger, b.Summary, len(b.Preserved))
 			}
 			for _, a := range b.Attached {
-				if c.Messages[a].Attachment != "context" {
-					t.Errorf("%s: line %d: %s is in no message before it", name, b.Line, c.Messages[a].Attachment)
-				}
+				same(t, "context", c.Messages[a].Attachment, name, b.Line)
 			}
 		}
 		if !slices.Equal(got, want[name]) {
@@ -337,15 +333,11 @@ func TestCodexOrder(t *testing.T) {
 					kept = append(kept, text)
 				}
 			}
-			if got := strings.Join(kept, "|"); got != want.kept[i] {
-				t.Errorf("%s: kept\n%s\nwant\n%s", name, got, want.kept[i])
-			}
+			same(t, want.kept[i], strings.Join(kept, "|"), name)
 			if b.Usage == nil || *b.Usage != want.usage[i] {
 				t.Errorf("%s: usage %+v, want %+v", name, b.Usage, want.usage[i])
 			}
 		}
-		if got := strings.Join(triggers, " "); got != want.triggers {
-			t.Errorf("%s: triggers %s", name, got)
-		}
+		same(t, want.triggers, strings.Join(triggers, " "), name)
 	}
 }

@@ -160,9 +160,7 @@ func compare(t *testing.T, got, want []string) {
 			t.Errorf("in the table, but not found: %s", s)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("%d found, %d in the table", len(got), len(want))
-	}
+	same(t, len(want), len(got))
 }
 
 // table reads the named columns of a tab-separated file.

@@ -21,8 +21,9 @@ import (
 // idMark is between the path of a database and the id of a session in it.
 const idMark = memo.Within
 
-// InDatabase splits the name of a session that is in a database, FILE#ID, or of a database; id is "" for that. A file
-// whose name has the mark is a file. It looks at the first bytes of the file.
+// InDatabase splits FILE#ID, the name of a session in a database, into file and id. For the name of a database alone,
+// id is "". ok is false for every other name, also for that of an existing file with a # in its name. InDatabase looks
+// at the first bytes of the file.
 func InDatabase(path string) (file, id string, ok bool) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -47,7 +48,8 @@ func InDatabase(path string) (file, id string, ok bool) {
 	return path, id, string(head[:n]) == database.Magic || n == 0 && err == nil // a WAL without its base is a database that is lost
 }
 
-// FilesOf lists the files that hold a session, its path first: those of a tree, or a database and what is next to it.
+// FilesOf returns the files that hold a session, path first. An agent may keep one session in several files. A session
+// in a database has the database and its -wal and -shm files.
 func FilesOf(path string) (list []string) {
 	if file, _, ok := InDatabase(path); ok {
 		list = append(list, file)
@@ -95,8 +97,8 @@ func readDatabase(file string, use func(db *database.DB, f *foreign.Form) error)
 // errUnknownDatabase is the error of a database of something else.
 var errUnknownDatabase = errors.New("it is an SQLite database without the tables of an agent whose sessions can be read")
 
-// Open opens a session: a file, or one of a database, as a document in the form that its agent's files have. The limits
-// are those of what is read.
+// Open opens a session for reading. FILE#ID, a session in a database, is read as the document that its agent would
+// write. limits bounds the sizes that are read.
 func Open(path string, limits jsonl.InputLimits) (*jsonl.Source, error) {
 	src, _, err := openSession(path, limits)
 	return src, err
@@ -254,8 +256,9 @@ func stampDatabase(file string) (memo.Stamp, error) {
 	return memo.StampFiles(slices.DeleteFunc(FilesOf(file), func(name string) bool { return strings.HasSuffix(name, "-shm") })...)
 }
 
-// Once lists each session once: from the database where it is in one, else from the file with the most of it. Files of one
-// id with other messages are other sessions.
+// Once removes copies of sessions from list. Of several copies it keeps that in a database, else the one with the
+// latest last time, else the largest file. A file that repeats another one's beginning gives a warning and is left out;
+// a file with the same id and other content is a session of its own.
 func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
 	listed := map[string]*FileInfo{} // by client and id
 	key := func(i *FileInfo) string { return i.Product + idMark + i.ID }

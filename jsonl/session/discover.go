@@ -15,25 +15,26 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
-// Discover lists the sessions of a project folder, of every project folder in dir, of a database, or that of one file: by
-// folder, then by time of creation, then by id. It reads nothing outside of the folder and warns of ids, index entries and symbolic links
-// that lead there.
+// Discover lists the sessions in dir, which may be a project folder, a folder of project folders, a database or one
+// session file. The list is sorted by folder, then by time of creation, then by id. Discover reads nothing outside dir:
+// an id, an index entry or a symbolic link that leads outside gives a warning. It returns an error only where dir
+// itself cannot be read.
 func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(dir, DiscoverOptions{}) }
 
-// DiscoverOptions are how Discover works. They change nothing of what it finds. The zero value is the default.
+// DiscoverOptions are the options of DiscoverWith. They do not change the list. The zero value is the default.
 type DiscoverOptions struct {
-	Jobs  int         // files read at once; default 1
-	Cache *memo.Cache // keeps what was read of files; nil: none
+	Jobs  int         // files read at once; 0: 1
+	Cache *memo.Cache // keeps the results for later calls; nil: no cache
 
-	// Read is called after each file, by one goroutine at a time, with what is known of its session before the others
-	// are read; nil: the file has none. Without Read it is not reported.
+	// Read, if set, is called after each file has been read, never concurrently. Its argument describes the session as
+	// far as this file alone tells, or is nil for a file without a session.
 	Read func(*FileInfo)
 
-	// Failed is called with each session file, and each folder, that cannot be read. Nil: it is a warning.
+	// Failed, if set, is called with each session file and folder that cannot be read. Otherwise these become warnings.
 	Failed func(path string, err error)
 }
 
-// DiscoverWith is Discover with options.
+// DiscoverWith is like Discover, with options.
 func DiscoverWith(dir string, opt DiscoverOptions) ([]FileInfo, []Warning, error) {
 	d := &discovery{opt: opt}
 	if st, err := os.Stat(dir); err == nil && st.Mode().IsRegular() {

@@ -28,10 +28,10 @@ func replacement(id, text string) line {
 
 // fiveTurns is U1 A1 U2 A2 U3 A3 U4 A4, and U5 with a round of a call.
 func fiveTurns() []any {
-	return []any{
-		user("u1", "", "1"), said("a1", "u1", "m1"), user("u2", "a1", "2"), said("a2", "u2", "m2"), user("u3", "a2", "3"), said("a3", "u3", "m3"),
-		user("u4", "a3", "4"), said("a4", "u4", "m4"), user("u5", "a4", "5"), called("a5", "u5", "m5", "t1"), result("r5", "a5", "t1"),
-	}
+	return transcript(`
+user u1 - "1"; said a1 u1 m1; user u2 a1 "2"; said a2 u2 m2; user u3 a2 "3"; said a3 u3 m3
+user u4 a3 "4"; said a4 u4 m4; user u5 a4 "5"; called a5 u5 m5 t1; result r5 a5 t1
+`)
 }
 
 // TestCollapse: the example of the views analysis, U1 A1 [U2 A2 U3 A3 U4 A4] U5.
@@ -66,23 +66,23 @@ func TestCollapseSpans(t *testing.T) {
 		aside   int
 		warning string // of the last line
 	}{
-		{name: "one after the other", lines: []any{commit("c1", "s1", "u1", "a1"), commit("c2", "s2", "u2", "a3")}, want: [][2]int{{0, 1}, {2, 5}}},
-		{name: "of a collapse before", lines: []any{commit("c1", "s1", "u1", "a1"), commit("c2", "s2", "s1", "a3")}, want: [][2]int{{0, 1}, {0, 5}}},
-		{name: "up to one", lines: []any{commit("c1", "s1", "u2", "a2"), commit("c2", "s2", "u1", "s1")}, want: [][2]int{{2, 3}, {0, 3}}},
-		{name: "overlapping", lines: []any{commit("c1", "s1", "u1", "a2"), commit("c2", "s2", "u2", "a3")}, want: [][2]int{{0, 3}, {2, 5}}},
-		{name: "of one message", lines: []any{commit("c1", "s1", "u2", "u2")}, want: [][2]int{{2, 2}}},
-		{name: "a result takes its call", lines: []any{commit("c1", "s1", "r5", "r5")}, want: [][2]int{{9, 10}}},
-		{name: "a call takes its result", lines: []any{commit("c1", "s1", "u1", "a5")}, want: [][2]int{{0, 10}}},
-		{name: "written again", lines: []any{commit("c1", "s1", "u1", "a1"), commit("c1", "s1", "u1", "a1")}, want: [][2]int{{0, 1}}},
-		{name: "no content, but a summary", lines: []any{commit("c1", "s1", "u1", "a1").with("summaryContent", nil)}, want: [][2]int{{0, 1}}},
-		{name: "nothing at all", lines: []any{commit("c1", "s1", "u1", "a1").with("summaryContent", "").with("summary", "")}, aside: 1, warning: "no summary"},
-		{name: "another with the same summary", lines: []any{commit("c1", "s1", "u1", "a1"), commit("c2", "s1", "u2", "a2")}, want: [][2]int{{0, 1}}, aside: 1, warning: `an earlier collapse has the summary "s1"`},
-		{name: "unknown", lines: []any{commit("c1", "s1", "nobody", "a1")}, aside: 1, warning: `no message before it has the uuid "nobody"`},
-		{name: "itself", lines: []any{commit("c1", "s1", "s1", "a1")}, aside: 1, warning: `no message before it has the uuid "s1"`},
-		{name: "backwards", lines: []any{commit("c1", "s1", "a3", "u2")}, aside: 1, warning: "before its start"},
-		{name: "what is said later", lines: []any{commit("c1", "s1", "u1", "a6")}, aside: 1, warning: `no message before it has the uuid "a6"`},
+		{name: "one after the other", lines: transcript(`commit c1 s1 u1 a1; commit c2 s2 u2 a3`), want: [][2]int{{0, 1}, {2, 5}}},
+		{name: "of a collapse before", lines: transcript(`commit c1 s1 u1 a1; commit c2 s2 s1 a3`), want: [][2]int{{0, 1}, {0, 5}}},
+		{name: "up to one", lines: transcript(`commit c1 s1 u2 a2; commit c2 s2 u1 s1`), want: [][2]int{{2, 3}, {0, 3}}},
+		{name: "overlapping", lines: transcript(`commit c1 s1 u1 a2; commit c2 s2 u2 a3`), want: [][2]int{{0, 3}, {2, 5}}},
+		{name: "of one message", lines: transcript(`commit c1 s1 u2 u2`), want: [][2]int{{2, 2}}},
+		{name: "a result takes its call", lines: transcript(`commit c1 s1 r5 r5`), want: [][2]int{{9, 10}}},
+		{name: "a call takes its result", lines: transcript(`commit c1 s1 u1 a5`), want: [][2]int{{0, 10}}},
+		{name: "written again", lines: transcript(`commit c1 s1 u1 a1; commit c1 s1 u1 a1`), want: [][2]int{{0, 1}}},
+		{name: "no content, but a summary", lines: transcript(`commit c1 s1 u1 a1 summaryContent=null`), want: [][2]int{{0, 1}}},
+		{name: "nothing at all", lines: transcript(`commit c1 s1 u1 a1 summaryContent="" summary=""`), aside: 1, warning: "no summary"},
+		{name: "another with the same summary", lines: transcript(`commit c1 s1 u1 a1; commit c2 s1 u2 a2`), want: [][2]int{{0, 1}}, aside: 1, warning: `an earlier collapse has the summary "s1"`},
+		{name: "unknown", lines: transcript(`commit c1 s1 nobody a1`), aside: 1, warning: `no message before it has the uuid "nobody"`},
+		{name: "itself", lines: transcript(`commit c1 s1 s1 a1`), aside: 1, warning: `no message before it has the uuid "s1"`},
+		{name: "backwards", lines: transcript(`commit c1 s1 a3 u2`), aside: 1, warning: "before its start"},
+		{name: "what is said later", lines: transcript(`commit c1 s1 u1 a6`), aside: 1, warning: `no message before it has the uuid "a6"`},
 		{name: "empty", lines: []any{line{"type": "marble-origami-commit"}}, aside: 1, warning: `no message before it has the uuid ""`},
-		{name: "of other types", lines: []any{line{"type": "marble-origami-commit", "collapseId": 5, "firstArchivedUuid": []any{}}}, aside: 1, warning: "partly unreadable"},
+		{name: "of other types", lines: []any{object(`{"collapseId":5,"firstArchivedUuid":[],"type":"marble-origami-commit"}`)}, aside: 1, warning: "partly unreadable"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conv := load(t, append(append(fiveTurns(), tt.lines...), said("a6", "r5", "m6"))...)
@@ -96,9 +96,7 @@ func TestCollapseSpans(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("spans %v, want %v", got, tt.want)
 			}
-			if n := conv.Lines.SetAside[session.AsideRecord]; n != tt.aside {
-				t.Errorf("%d lines set aside, want %d: %+v", n, tt.aside, conv.Lines)
-			}
+			same(t, tt.aside, conv.Lines.SetAside[session.AsideRecord], conv.Lines)
 			if tt.warning == "" {
 				wantNoWarning(t, conv)
 			} else {
@@ -111,8 +109,10 @@ func TestCollapseSpans(t *testing.T) {
 // TestCollapsePlaces: a line belongs where it stands in the file.
 func TestCollapsePlaces(t *testing.T) {
 	conv := load(t,
-		staged(false), user("u1", "", "1"), said("a1", "u1", "m1"), staged(true), user("x1", "a1", "wrong"), said("x2", "x1", "m9"),
-		user("u2", "a1", "2"), called("a2", "u2", "m2", "t1"), staged(true, span("u1", "a1"), span("x1", "x2")), result("r2", "a2", "t1"), said("a3", "r2", "m3"), staged(false),
+		staged(false), transcript(`user u1 - "1"; said a1 u1 m1`), staged(true), transcript(`
+user x1 a1 wrong; said x2 x1 m9
+user u2 a1 "2"; called a2 u2 m2 t1
+`), staged(true, span("u1", "a1"), span("x1", "x2")), transcript(`result r2 a2 t1; said a3 r2 m3`), staged(false),
 	)
 	wantShape(t, conv, "u1 a1 u2 a2 r2 a3")
 	var got [][2]int
@@ -134,8 +134,8 @@ func TestReplacements(t *testing.T) {
 		"a list":     replacement("t1", "stub"),
 		"by itself":  {"type": "content-replacement", "toolUseId": "t1", "replacement": "stub"},
 		"the API's":  {"type": "content-replacement", "tool_use_id": "t1", "content": "stub"},
-		"other case": {"type": "content-replacement", "replacements": []any{line{"toolUseID": "t1", "content": "stub"}}},
-		"with more":  {"type": "content-replacement", "uuid": "z1", "parentUuid": "r5", "replacements": []any{line{"toolUseId": "t1", "replacement": "stub", "kind": 5}}},
+		"other case": {"type": "content-replacement", "replacements": []any{object(`{"content":"stub","toolUseID":"t1"}`)}},
+		"with more":  {"type": "content-replacement", "uuid": "z1", "parentUuid": "r5", "replacements": []any{object(`{"kind":5,"replacement":"stub","toolUseId":"t1"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conv := load(t, append(fiveTurns(), l, said("a6", "r5", "m6"))...)
@@ -152,7 +152,7 @@ func TestReplacements(t *testing.T) {
 
 // TestReplacementPlaces: it counts from where its result stands on; the first on a result holds.
 func TestReplacementPlaces(t *testing.T) {
-	conv := load(t, append([]any{replacement("t1", "stub")}, fiveTurns()...)...)
+	conv := load(t, append(transcript(`replacement t1 stub`), fiveTurns()...)...)
 	if r := conv.Replaced; len(r) != 1 || r[0].Before != 11 || r[0].Line != 1 {
 		t.Errorf("replaced %+v", r)
 	}
@@ -171,9 +171,11 @@ func TestReplacementPlaces(t *testing.T) {
 // TestEditsOfAnAgent: a line that names an agent is that conversation's.
 func TestEditsOfAnAgent(t *testing.T) {
 	f := loadText(t, file(
-		user("u1", "", "1"), said("a1", "u1", "m1"),
-		side(user("v1", "", "2")).with("agentId", "x"), side(said("w1", "v1", "n1")).with("agentId", "x"),
-		commit("c1", "s1", "v1", "w1").with("agentId", "x"), commit("c2", "s2", "u1", "a1"), commit("c3", "s3", "u1", "a1").with("agentId", "nobody"),
+		transcript(`
+user u1 - "1"; said a1 u1 m1
+user v1 - "2" isSidechain=true agentId=x; said w1 v1 n1 isSidechain=true agentId=x
+commit c1 s1 v1 w1 agentId=x; commit c2 s2 u1 a1; commit c3 s3 u1 a1 agentId=nobody
+`),
 	), session.LoadOptions{})
 	if c := f.Main.Collapses; len(c) != 1 || c[0].ID != "c2" {
 		t.Errorf("main: %+v", c)
@@ -181,7 +183,5 @@ func TestEditsOfAnAgent(t *testing.T) {
 	if c := f.Sidechains[0].Collapses; len(c) != 1 || c[0].ID != "c1" {
 		t.Errorf("agent: %+v", c)
 	}
-	if n := f.Main.Lines.SetAside[session.AsideRecord]; n != 1 {
-		t.Errorf("lines %+v", f.Main.Lines)
-	}
+	same(t, 1, f.Main.Lines.SetAside[session.AsideRecord], f.Main.Lines)
 }

@@ -5,32 +5,33 @@ import (
 	"encoding/json"
 )
 
-// FileInput is the input of a tool that reads or changes a file. A field of another type belongs to another tool, and is
-// empty.
+// FileInput is the input of a tool that reads or changes a file. It has the members of several tools; those that a call
+// does not have are empty.
 type FileInput struct {
 	FilePath     string     `json:"file_path"`
 	NotebookPath string     `json:"notebook_path"`
-	FileEdit                // of an Edit
-	Several      []FileEdit `json:"edits"` // of a MultiEdit
+	FileEdit                // the replacement of an Edit call
+	Several      []FileEdit `json:"edits"` // the replacements of a MultiEdit call
 }
 
-// FileEdit is the replacement of a text of a file.
+// FileEdit replaces Old by New in a file; with All, at every occurrence.
 type FileEdit struct {
 	Old string `json:"old_string"`
 	New string `json:"new_string"`
 	All bool   `json:"replace_all"`
 }
 
-// DecodeFileInput decodes an input.
+// DecodeFileInput decodes the JSON input of a tool call. It returns an error where raw is not a JSON object or a member
+// has another type; in then has the members that could be decoded.
 func DecodeFileInput(raw []byte) (in FileInput, err error) {
 	err = json.Unmarshal(raw, &in)
 	return in, err
 }
 
-// Path is the file, as the call names it.
+// Path returns the file as the call names it.
 func (in *FileInput) Path() string { return cmp.Or(in.FilePath, in.NotebookPath) }
 
-// Edits are the replacements in their order.
+// Edits returns the replacements in their order.
 func (in *FileInput) Edits() []FileEdit {
 	if in.Old == "" {
 		return in.Several

@@ -24,7 +24,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/internal/tables"
 )
 
-// Forms are the forms of other agents' sessions that Load reads.
+// Forms returns the session formats, other than that of Claude Code, that Load reads.
 func Forms() []foreign.Form {
 	return []foreign.Form{
 		cline.Form(), cline.CLI(), codex.Form(), copilot.Form(), tables.Crush(), gemini.Form(), tables.Goose(), opencode.Kilo(), kimi.Form(), opencode.Form(), pi.Form(), qwen.Form(), cline.Roo(),
@@ -84,8 +84,9 @@ const (
 	manyBytes = 16 << 20
 )
 
-// Recognise tells by the beginning of a source which agent recorded it: nil for Claude Code, an error for a file that is
-// no session. One that cannot be read passes as Claude Code's: reading it says what is wrong.
+// Recognise tells from the beginning of a source which agent recorded it. The form is nil for Claude Code. A source
+// that is not a session gives an error. A source that cannot be read is taken for Claude Code's; the error then comes
+// from loading it.
 func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	formats := Forms()
 	n := fewBytes
@@ -105,8 +106,8 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	}
 }
 
-// Unread is the error that kept every message of another agent's session from being read; nil where there is one, or
-// nothing is wrong.
+// Unread returns the error because of which no message of another agent's session could be read. It is nil where at
+// least one message was read, or where reading ended without an error.
 func Unread(f *foreign.Form, src *jsonl.Source) error {
 	in, out := io.Pipe()
 	done := make(chan struct{})

@@ -35,14 +35,14 @@ func TestHazards(t *testing.T) {
 		{"a message line without a message", file(u1, a1, chained("user", "u9", "a1"), u2), "u1 a1 u2", 4, 3, map[session.Reason]int{session.AsideNoMessage: 1}},
 		{"objects of no type", file(u1, a1) + `{"a":1}` + "\n" + file(u2), "u1 a1 u2", 4, 3, map[session.Reason]int{"no type": 1}},
 		{
-			"types nobody knows, in the chain and beside it", file(u1, chained("novelty", "n1", "u1"), line{"type": "mode", "mode": "plan"}, said("a1", "n1", "m1"), u2),
+			"types nobody knows, in the chain and beside it", file(u1, chained("novelty", "n1", "u1"), line{"type": "mode", "mode": "plan"}, transcript(`said a1 n1 m1`), u2),
 			"u1 a1 u2", 5, 3, map[session.Reason]int{"unknown type: novelty": 1, "metadata: mode": 1},
 		},
 		{
-			"what is no part of a conversation", file(snapshot(), line{"type": "queue-operation", "operation": "enqueue"}, u1, progress("p1", "u1"), system("y1", "p1", "turn_duration"), said("a1", "y1", "m1"), lastPrompt("a1"), u2),
+			"what is no part of a conversation", file(transcript(`snapshot`), line{"type": "queue-operation", "operation": "enqueue"}, u1, transcript(`progress p1 u1; system y1 p1 turn_duration; said a1 y1 m1; lastPrompt a1`), u2),
 			"u1 a1 u2", 8, 3, map[session.Reason]int{"metadata: file-history-snapshot": 1, "metadata: queue-operation": 1, "progress": 1, "system: turn_duration": 1, "metadata: last-prompt": 1},
 		},
-		{"a branch left behind", file(u1, a1, user("v1", "a1", "x"), u2), "u1 a1 u2", 4, 3, map[session.Reason]int{session.AsideBranch: 1}},
+		{"a branch left behind", file(u1, a1, transcript(`user v1 a1 x`), u2), "u1 a1 u2", 4, 3, map[session.Reason]int{session.AsideBranch: 1}},
 		{
 			"lines without uuid", file(line{"type": "user", "message": line{"role": "user", "content": "hello"}}, line{"type": "assistant", "message": line{"id": "m1", "role": "assistant", "content": []any{text("hi")}}}),
 			"line-1.0 line-2.0", 2, 2, nil,
@@ -66,11 +66,11 @@ func TestHazards(t *testing.T) {
 
 // TestFused: how many objects, or rejected bytes, stood behind another on their line.
 func TestFused(t *testing.T) {
-	conv := load(t, strings.TrimSuffix(file(user("u1", "", "hello")), "\n"), strings.TrimSuffix(file(snapshot()), "\n"), said("a1", "u1", "m1"), user("u2", "a1", "more"))
+	conv := load(t, strings.TrimSuffix(file(transcript(`user u1 - hello`)), "\n"), strings.TrimSuffix(file(transcript(`snapshot`)), "\n"), transcript(`said a1 u1 m1; user u2 a1 more`))
 	if a := conv.Lines; a.Fused != 2 || a.Read != 4 {
 		t.Errorf("%d read, %d of them fused", a.Read, a.Fused)
 	}
-	conv = load(t, file(user("u1", "", "hello")), `{"type":"us{"type":"summary"}`+"\n", "rest of a line"+strings.TrimSuffix(file(said("a1", "u1", "m1")), "\n"))
+	conv = load(t, file(transcript(`user u1 - hello`)), `{"type":"us{"type":"summary"}`+"\n", "rest of a line"+strings.TrimSuffix(file(transcript(`said a1 u1 m1`)), "\n"))
 	if a := conv.Lines; a.Fused != 2 || a.Read != 5 {
 		t.Errorf("beside rejected bytes: %d read, %d of them fused", a.Read, a.Fused)
 	}
@@ -104,7 +104,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, want it to look like %s", tt.name, err, tt.want)
 		}
 	}
-	far := strings.Repeat("rubbish ", 20000) + "\n" + file(user("u1", "", "hello"))
+	far := strings.Repeat("rubbish ", 20000) + "\n" + file(transcript(`user u1 - hello`))
 	if f := loadText(t, far, session.LoadOptions{}); len(f.Main.Messages) != 1 {
 		t.Errorf("%d messages behind a long line of rubbish", len(f.Main.Messages))
 	}
@@ -142,7 +142,7 @@ func TestLong(t *testing.T) {
 				n = 100000 // the shapes of real files
 			}
 			var b strings.Builder
-			b.WriteString(file(user("u0", "", "hello")))
+			b.WriteString(file(transcript(`user u0 - hello`)))
 			for i := 1; i < n; i++ {
 				b.WriteString(file(make(i)))
 			}

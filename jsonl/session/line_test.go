@@ -2,8 +2,14 @@ package session_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -99,20 +105,95 @@ func queued(uuid, parent, prompt string) line {
 	return chained("attachment", uuid, parent).with("attachment", line{"type": "queued_command", "prompt": prompt, "commandMode": "prompt"})
 }
 
-// file is the text of a session file: lines and, as they are, strings.
+// forms are the functions that a transcript names.
+func forms() map[string]any {
+	return map[string]any{
+		"user": user, "result": result, "assistant": assistant, "said": said, "called": called, "progress": progress, "attachment": attachment,
+		"system": system, "boundary": boundary, "summary": summary, "micro": micro, "lastPrompt": lastPrompt, "snapshot": snapshot, "queued": queued,
+		"commit": commit, "replacement": replacement, "keeping": keeping, "noResponse": noResponse, "hookOutput": hookOutput, "operation": operation,
+		"snips": snips, "snipped": snipped, "queueLine": queueLine,
+	}
+}
+
+var transcriptWord = regexp.MustCompile(`^[ \t]*(?:(\w+)=)?([^\s;"\[{]*)`)
+
+// transcript is lines written in short: one of the forms and what it is called with, then members that are set, as
+// in "user u1 - hello isMeta=true; said a1 u1 m1". A line ends with its line, or at "; ". An object is a line as it is. A word is a string where it is no
+// JSON, "-" an empty one; used=[in,out] is the usage.
+func transcript(text string) (list []any) {
+	for text = strings.Trim(text, "; \n\t"); text != ""; text = strings.TrimLeft(text, "; \n\t") {
+		var args []any
+		set := line{}
+		for text != "" && text[0] != ';' && text[0] != '\n' {
+			found := transcriptWord.FindStringSubmatch(text)
+			text = text[len(found[0]):]
+			var v any = found[2]
+			if found[2] == "" {
+				dec := json.NewDecoder(strings.NewReader(text))
+				if err := dec.Decode(&v); err != nil {
+					panic(fmt.Sprint(err, " at ", text))
+				}
+				text = text[dec.InputOffset():]
+			} else if json.Unmarshal([]byte(found[2]), &v) != nil {
+				v = strings.TrimPrefix(found[2], "-")
+			}
+			if m, ok := v.(map[string]any); ok {
+				v = line(m)
+			}
+			if found[1] != "" {
+				set[found[1]] = v
+			} else {
+				args = append(args, v)
+			}
+		}
+		if l, ok := args[0].(line); ok {
+			list = append(list, l)
+			continue
+		}
+		form := reflect.ValueOf(forms()[args[0].(string)])
+		var in []reflect.Value
+		for i, v := range args[1:] {
+			want := form.Type().In(min(i, form.Type().NumIn()-1))
+			if form.Type().IsVariadic() && i >= form.Type().NumIn()-1 {
+				want = want.Elem()
+			}
+			at := reflect.New(want).Elem()
+			if v == "thinking" && want == reflect.TypeFor[line]() {
+				v = thinking()
+			}
+			if v != nil {
+				at.Set(reflect.ValueOf(v).Convert(want))
+			}
+			in = append(in, at)
+		}
+		l := form.Call(in)[0].Interface().(line)
+		if n, ok := set["used"].([]any); ok {
+			l.used(int(n[0].(float64)), int(n[1].(float64)))
+			delete(set, "used")
+		}
+		maps.Copy(l, set)
+		list = append(list, l)
+	}
+	return list
+}
+
+// file is the text of a session file: lines, transcripts of them and, as they are, strings.
 func file(lines ...any) string {
 	var b strings.Builder
 	for _, l := range lines {
-		if s, ok := l.(string); ok {
-			b.WriteString(s)
-			continue
+		switch l := l.(type) {
+		case string:
+			b.WriteString(l)
+		case []any:
+			b.WriteString(file(l...))
+		default:
+			data, err := json.Marshal(l)
+			if err != nil {
+				panic(err)
+			}
+			b.Write(data)
+			b.WriteByte('\n')
 		}
-		data, err := json.Marshal(l)
-		if err != nil {
-			panic(err)
-		}
-		b.Write(data)
-		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -163,9 +244,7 @@ func shape(conv *session.Conversation) string {
 
 func wantShape(t *testing.T, conv *session.Conversation, want string) {
 	t.Helper()
-	if got := shape(conv); got != want {
-		t.Errorf("messages\n got %s\nwant %s", got, want)
-	}
+	same(t, want, shape(conv), "messages\n got")
 }
 
 // wantWarning wants a warning of the line with all of the words in it.
@@ -191,4 +270,20 @@ func wantNoWarning(t *testing.T, conv *session.Conversation) {
 	if len(conv.Warnings) > 0 {
 		t.Errorf("warnings: %v", conv.Warnings)
 	}
+}
+
+// same fails a test whose result is not the one that is wanted; of says what it is of.
+func same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
+	}
+}
+
+// object is a line, or a part of one, of JSON.
+func object(text string) (l line) {
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		panic(err)
+	}
+	return l
 }

@@ -14,35 +14,35 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// LoadOptions are the options of reading a file. The zero value is the default.
+// LoadOptions are the options of Load. The zero value is the default.
 type LoadOptions struct {
-	Jobs    int // workers that decode lines; 0: 1
+	Jobs    int // number of workers that decode lines; 0: 1
 	Limits  jsonl.InputLimits
-	Offload string // folder of offloaded tool results; "": the session's own, next to the file
-	Leaf    string // uuid of the leaf whose branch is the conversation; "": the live one
+	Offload string // folder of offloaded tool results; "": the folder of the session
+	Leaf    string // uuid of the last message of the branch to follow; "": the current branch
 
-	// Item, if set, is called with every item as it is read, Aside with every line that is set aside, and Warned with
-	// every warning, on the goroutine that loads. A warning that is not kept has no message. An error of Item ends the
-	// reading.
+	// Item, if set, is called with every item, Aside with every line that is set aside, and Warned with every warning,
+	// all on the goroutine of the caller. Warnings beyond Limits.Findings of a kind have no Message. Load stops at an
+	// error of Item.
 	Item   func(*jsonl.Item) error
 	Aside  func(line int, r Reason)
 	Warned func(Warning)
 }
 
-// File is a session file: its main conversation and its sidechains.
+// File is a session file with its main conversation and its sidechains.
 type File struct {
 	Path       string
 	Main       *Conversation
-	Sidechains []*Conversation // by agent id or first uuid, in order of appearance
-	Stopped    error           // the error that ended reading before the end of the file, or nil: a truncated archive, a failing disk
+	Sidechains []*Conversation // in order of appearance; identified by agent id, else by the uuid of the first line
+	Stopped    error           // the error that ended reading before the end of the file, such as a truncated archive; nil: all was read
 	source     *jsonl.Source
 }
 
-// Close closes the file of the conversations' texts.
+// Close closes the file from which texts are read.
 func (f *File) Close() error { return f.source.Close() }
 
-// WriteLines writes the lines that the file was read from, each with its newline: of another agent's session those it
-// was converted to.
+// WriteLines writes the lines of the file, each with its newline. For a session of another agent it writes the lines of
+// Claude Code's form to which the session was converted.
 func (f *File) WriteLines(w io.Writer) error {
 	last := &lastByte{Writer: w, b: '\n'}
 	_, err := f.source.WriteTo(last)
@@ -65,12 +65,13 @@ func (l *lastByte) Write(p []byte) (int, error) {
 	return l.Writer.Write(p)
 }
 
-// Conversations is the main one, then the sidechains.
+// Conversations returns the main conversation, then the sidechains.
 func (f *File) Conversations() []*Conversation {
 	return append([]*Conversation{f.Main}, f.Sidechains...)
 }
 
-// Load reads a session file, plain, gzip or zstd, or a session of a database: FILE#ID.
+// Load reads a session file, which may be compressed with gzip or zstd, or the session FILE#ID in a database. It
+// returns an error where path cannot be opened or is not a session. An error later in the file is File.Stopped.
 func Load(path string, opt LoadOptions) (*File, error) {
 	src, lost, err := openSession(path, opt.Limits)
 	if err != nil {
@@ -83,7 +84,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 	return load(src, path, file, lost, opt)
 }
 
-// LoadReader reads a session from a stream; name is for messages only.
+// LoadReader is like Load for a stream. name stands for the file in messages.
 func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	src, err := opt.Limits.OpenReader(name, r)
 	if err != nil {

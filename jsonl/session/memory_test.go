@@ -56,9 +56,7 @@ func TestMemoryLong(t *testing.T) {
 	for n, want := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": strings.Repeat("x", n)})
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
-		if conv.HasMemory != want {
-			t.Errorf("%d bytes: %t", n, conv.HasMemory)
-		}
+		same(t, want, conv.HasMemory, n)
 		if !want {
 			wantWarning(t, conv, 0, "summary is not read", "longer than 1048576 bytes")
 		}

@@ -6,59 +6,57 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Message is one message of a conversation, as the API counts messages, which wire.BodyMessage holds as sent.
-// Messages of the recorded track alone (summaries, and messages that a compaction re-injected) have RecordOnly set, as do
-// responses that the client dropped, which no later request has,
-// and are not part of the raw history.
+// Message is one message of a conversation, as the API counts messages; wire.BodyMessage is its form in a request.
+// Messages with RecordOnly are no part of the raw history: summaries, messages that the client sent again after a
+// compaction, and responses that the client dropped and never sent back.
 type Message struct {
 	Role       Role
 	Class      Class
 	Marks      Marks
-	HasUsage   bool // a real response: not <synthetic>, not all zero
-	Synthetic  bool // model "<synthetic>": written by the client, never sent as such
-	RecordOnly bool // on the recorded track only
-	Lost       bool // a placeholder for tool_results that are not in the file
+	HasUsage   bool // a response with recorded input tokens that the client did not write itself
+	Synthetic  bool // a response with the model "<synthetic>": the client wrote it, and no request led to it
+	RecordOnly bool // part of the recorded track, not of the raw history
+	Lost       bool // a placeholder for tool results that are not in the file
 	Blocks     []Block
-	Line       int      // of its first line
-	LastLine   int      // of its last line
-	UUID       string   // of its first line
-	UUIDs      []string // of every line, in the order of their blocks; the first is UUID; none of a placeholder
+	Line       int      // its first line
+	LastLine   int      // its last line
+	UUID       string   // of the first line
+	UUIDs      []string // of all lines, in the order of their blocks; nil for a placeholder
 	Time       time.Time
 	Version    string // client version that wrote it
-	Unsent     int    // user messages before it of which nothing is sent; OpenCode's prune and tail count them
+	Unsent     int    // number of user messages directly before it that are not sent; OpenCode counts them when it clears old results and when it compacts
 
-	// Of a response.
-	ID         string    // message.id
-	End        time.Time // of its last line
+	// Of a response. ID is message.id.
+	ID         string
+	End        time.Time // time of its last line
 	Model      string
 	StopReason string
 	Usage      jsonl.Usage // zero: not recorded
-	Applied    Applied     // to its request by the API
-	Window     int         // the model's whole context window as recorded, tokens; 0: not recorded
+	Applied    Applied     // context edits that the API applied to the request
+	Window     int         // recorded context window of the model, in tokens; 0: not recorded
 
-	// Of a user message.
-	Attachment string  // attachment type, for ClassAttachment
-	Effort     string  // level of reasoning effort that a command set from here on, "auto" for the client's choice; else ""
-	Preamble   *string // of a text that is sent as a reminder: what its line says that stands before it there; nil: of any other
+	// Of a user message. Attachment is the type of the attachment, for ClassAttachment.
+	Attachment string
+	Effort     string  // reasoning effort that this command set, or "auto" for the client's default; "": none set
+	Preamble   *string // for a text that is sent as a reminder: the recorded words before it in the reminder; nil for other messages
 }
 
-// Marks are what is so of few messages.
+// Marks is a set of flags of a message.
 type Marks uint16
 
-// The marks.
 const (
-	OutputOnly  Marks = 1 << iota // Usage.Output is recorded, the input is not: HasUsage is false
-	NoRequest                     // a response for which no request of this session is counted: an earlier session asked for it, or it was interrupted; HasUsage is false
-	Reattached                    // a compaction re-injected it: the Attached of a boundary names it
-	Earlier                       // a placeholder for the history before the start of the file
-	Queued                        // a prompt queued while the agent ran: ends no turn
-	Stopped                       // a prompt before which the agent had run and stopped, even where no response shows it
-	AsAssistant                   // a summary that is sent in the assistant's role
-	Uncounted                     // the client's own estimate of its context leaves it out
-	StartOnly                     // Usage.Output counts the start of the response: more was written
+	OutputOnly  Marks = 1 << iota // the output tokens are recorded, the input tokens are not: HasUsage is false
+	NoRequest                     // a response of which this session has no request: an earlier session asked for it, or it was interrupted; HasUsage is false
+	Reattached                    // a message that the client sent again after a compaction; see Boundary.Attached
+	Earlier                       // a placeholder for the history before the file
+	Queued                        // a prompt that was queued while the agent ran; it does not end the turn
+	Stopped                       // a prompt before which the agent had ended its run, though no response shows that
+	AsAssistant                   // a summary that is sent in the role of the assistant
+	Uncounted                     // the client leaves it out of its own estimate of the context
+	StartOnly                     // Usage.Output counts only the start of the response
 )
 
-// Is reports whether the message has one of some marks.
+// Is reports whether the message has at least one of marks.
 func (m *Message) Is(marks Marks) bool { return m.Marks&marks != 0 }
 
 func (m *Message) markIf(so bool, marks Marks) {

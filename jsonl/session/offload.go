@@ -14,18 +14,18 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
-// Offload is a file with a large tool result, of which the session holds a stub with a preview. Only the lengths of
-// its text are kept.
+// Offload is the file of a large tool result, of which the session file holds a stub with a preview. Only the lengths
+// of its text are kept in memory.
 type Offload struct {
-	Path string // of the file
-	Text jsonl.Metrics
+	Path string        // path of the file
+	Text jsonl.Metrics // lengths of the full text
 }
 
-// OffloadCount counts the stubs of a conversation.
+// OffloadCount counts the stubs of offloaded results.
 type OffloadCount struct {
-	Read    int // whose file exists
-	Missing int // whose file does not exist
-	Refused int // whose file is not read: not a regular file in the folder, or not a valid name
+	Read    int // their files were read
+	Missing int // their files do not exist
+	Refused int // their files are not read: not a regular file in the folder of offloaded results, or not a valid name
 }
 
 // Parts of a stub: its start, and the text before the path of its file.
@@ -261,7 +261,7 @@ func validText(b []byte) string {
 	return string([]rune(string(b)))
 }
 
-// OffloadText reads an offloaded result from its file, or returns "" for another block.
+// OffloadText reads the full text of an offloaded result from its file; "" for other blocks.
 func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	if bl.Offload == nil {

@@ -18,8 +18,8 @@ func stub(path string) string {
 // offloaded is a round whose result is a stub.
 func offloaded(id, path string) string {
 	return file(
-		user("u1", "", "hello"), called("a1", "u1", "m1", id),
-		user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": id, "content": stub(path)}}), said("a2", "r1", "m2"),
+		transcript(`user u1 - hello`), called("a1", "u1", "m1", id),
+		user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": id, "content": stub(path)}}), transcript(`said a2 r1 m2`),
 	)
 }
 
@@ -118,9 +118,7 @@ func TestOffloadMissing(t *testing.T) {
 	} {
 		files["s.jsonl"] = offloaded("toolu_1", "/x/toolu_1.txt")
 		conv := loadFile(t, filepath.Join(inFolder(t, files), "s.jsonl"), session.LoadOptions{})
-		if conv.Offloads != (session.OffloadCount{Missing: 1}) {
-			t.Errorf("%+v", conv.Offloads)
-		}
+		same(t, (session.OffloadCount{Missing: 1}), conv.Offloads)
 		wantWarning(t, conv, 3, "missing", "toolu_1")
 	}
 	// A stream has no folder beside it.
@@ -134,7 +132,7 @@ func TestOffloadMissing(t *testing.T) {
 func TestOffloadQuoted(t *testing.T) {
 	for _, s := range []string{"the source says " + stub("/x/toolu_1.txt"), stub("/x/toolu_1.txt") + strings.Repeat("x", 100000)} {
 		dir := inFolder(t, map[string]string{
-			"s.jsonl":                    file(user("u1", "", "hello"), called("a1", "u1", "m1", "toolu_1"), user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": "toolu_1", "content": s}})),
+			"s.jsonl":                    file(transcript(`user u1 - hello; called a1 u1 m1 toolu_1`), user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": "toolu_1", "content": s}})),
 			"s/tool-results/toolu_1.txt": "x",
 		})
 		if conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{}); conv.Offloads != (session.OffloadCount{}) {
@@ -153,9 +151,7 @@ func TestOffloadHostile(t *testing.T) {
 			"s/tool-results/sub/inside.txt": secret, "s/tool-results/.hidden.txt": secret,
 		})
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
-		if conv.Offloads != (session.OffloadCount{Refused: 1}) {
-			t.Errorf("%q: %+v", id, conv.Offloads)
-		}
+		same(t, (session.OffloadCount{Refused: 1}), conv.Offloads, id)
 		wantWarning(t, conv, 3, "not read")
 	}
 	// The path in the stub is never followed, only its last element.
@@ -163,9 +159,7 @@ func TestOffloadHostile(t *testing.T) {
 	for _, path := range []string{filepath.Join(outside, "secret.txt"), "../secret.txt", "/etc/passwd", "..", "", ".hidden"} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", path), "s/secret.txt": secret, "s/tool-results/.hidden": secret})
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
-		if conv.Offloads != (session.OffloadCount{Missing: 1}) {
-			t.Errorf("%q: %+v", path, conv.Offloads)
-		}
+		same(t, (session.OffloadCount{Missing: 1}), conv.Offloads, path)
 	}
 }
 
@@ -212,9 +206,7 @@ func checkOffloads(t *testing.T, conv *session.Conversation) {
 				t.Error(err)
 				continue
 			}
-			if jsonl.Measure(text) != bl.Offload.Text {
-				t.Errorf("%s: lengths %+v, want %+v", bl.Offload.Path, bl.Offload.Text, jsonl.Measure(text))
-			}
+			same(t, bl.Offload.Text, jsonl.Measure(text), bl.Offload.Path)
 			// The stub's preview is the beginning of what was offloaded.
 			left, err := conv.Text(m, b)
 			if err != nil {

@@ -41,9 +41,7 @@ func TestOffloadLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
-		if conv.Offloads != tt.want {
-			t.Errorf("%s: %+v, want %+v; %v", name, conv.Offloads, tt.want, conv.Warnings)
-		}
+		same(t, tt.want, conv.Offloads, name, conv.Warnings)
 	}
 	// A link put in place between loading and reading back leads nowhere.
 	dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/tool-results/t1.txt": "inside"})

@@ -2,10 +2,10 @@ package session
 
 import "github.com/ctxkit/ctxkit/jsonl"
 
-// OpenCalls are the ids of tool calls without a result yet. The zero value has none.
+// OpenCalls is the set of ids of tool calls without a result yet. The zero value is an empty set.
 type OpenCalls map[string]bool
 
-// Add adds a call.
+// Add adds the id of a call.
 func (o *OpenCalls) Add(id string) {
 	if *o == nil {
 		*o = OpenCalls{}
@@ -13,15 +13,14 @@ func (o *OpenCalls) Add(id string) {
 	(*o)[id] = true
 }
 
-// Answer takes out the call with a result's id, and reports whether there was one.
+// Answer removes id, the call of a result, and reports whether it was in the set.
 func (o OpenCalls) Answer(id string) bool {
 	open := o[id]
 	delete(o, id)
 	return open
 }
 
-// Note adds a message's calls and takes out those that it answers. stray reports that one of its results answers none of
-// the calls.
+// Note adds the calls of m and removes those that m answers. stray reports that a result of m answers no open call.
 func (o *OpenCalls) Note(m *Message) (stray bool) {
 	for b := range m.Blocks {
 		switch bl := &m.Blocks[b]; bl.Kind {

@@ -11,22 +11,22 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// OwnWords are words that a client writes around what a session records, the same in every session of some releases. They
-// are on no line; what is known of them is here, so that they have their place and their weight. From 2.1.268 on lines have
-// the words of attachments (Sent), and then they are used.
+// OwnWords describes words that a client writes around recorded content and that are on no line. They are the same in
+// every session of some releases. Their known lengths let a replay count their tokens. From 2.1.268 on the lines of
+// attachments hold these words (Sent), and the recorded words are used.
 type OwnWords struct {
-	Of     string // kind of attachment, or what else they are around
-	From   string // first release that is known to write them; "": the first that was read, 2.0.30, of attachments on lines 2.1.100
-	Before int    // characters before what is recorded, with the line ends between them, tags left out
-	Behind int    // and behind it
-	Digest string // first 16 hex digits of SHA-256 of the words; "": they differ between sessions or are not known, and their length is about that
+	Of     string // the type of the attachment, or a WordsOf constant
+	From   string // first release known to write them; "": the oldest release examined, 2.0.30, or 2.1.100 for attachments that have lines
+	Before int    // characters before the recorded text, newlines included, the tags of the reminder not
+	Behind int    // characters after the recorded text, counted in the same way
+	Digest string // first 16 hex digits of the SHA-256 of the words; "": the words vary or are unknown, and the lengths are approximate
 }
 
-// What OwnWords are around next to attachments.
+// The WordsOf constants are the values of OwnWords.Of that are not types of attachments.
 const (
-	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date, which is on no line at all
-	WordsOfNotification = "task_notification" // of a task in the background
-	WordsOfSkills       = "skills"            // the list of the client's own skills, which is on no line at all
+	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date; all of it is on no line
+	WordsOfNotification = "task_notification" // the notification that a background task has ended
+	WordsOfSkills       = "skills"            // the list of the client's own skills; all of it is on no line
 )
 
 // withdrawn ends the name of a list of what is no longer there.
@@ -63,7 +63,8 @@ func hasWords(kind string) bool {
 	return slices.ContainsFunc(ownWords(), func(w OwnWords) bool { return w.Of == kind })
 }
 
-// OwnWordsOf is what a client of a version writes around something; zero: nothing that is known.
+// OwnWordsOf returns the words that a client of a version writes around content of the kind of OwnWords.Of. The result
+// is the zero value where none are known.
 func OwnWordsOf(of, version string) (found OwnWords) {
 	for _, w := range ownWords() {
 		if w.Of == of && version != "" && CompareVersions(version, w.From) >= 0 {
@@ -92,7 +93,7 @@ func (ld *loader) aroundMeta(n *node, head string) (length int) {
 	return length
 }
 
-// Placeholder stands for n characters of the client's own words.
+// Placeholder returns a text that stands for n characters of the client's own words.
 func (w OwnWords) Placeholder(n int) string {
 	about := "about "
 	switch {
@@ -106,7 +107,7 @@ func (w OwnWords) Placeholder(n int) string {
 
 const placeholderHead = "[placeholder for "
 
-// Wrap writes a text as a reminder, with placeholders for the words around it.
+// Wrap returns text as a reminder, with placeholders for the client's words around it.
 func (w OwnWords) Wrap(text string) string {
 	parts := []string{text}
 	if w.Before > 0 {
@@ -132,27 +133,28 @@ func (w OwnWords) sentLength(texts []string) jsonl.Metrics {
 	return jsonl.Measure(strings.Join(texts, "\n")).Add(jsonl.Metrics{UTF16: n, Bytes: n, JSON: n})
 }
 
-// Frame is how a client of some version makes messages of what it sends.
+// Frame describes how a version of Claude Code packs content into the messages of a request.
 type Frame struct {
-	OneMark       bool // it marks the last message alone for the cache, and not the last two
-	Notices       bool // notices and what hooks said are reminders
-	Whole         bool // results of several parts take reminders, and those behind a response that is not sent
-	ByCall        bool // parallel results of one moment are in the order of their calls once they are read back
-	OwnThinking   bool // signed thinking of a model other than the one that is asked is not sent
-	NoPlan        bool // a plan goes back without the members that the client itself wrote into the call
-	HooksApart    bool // what hooks around a tool said is a text of its own until it is read back
-	TaskReminders bool // reminders of the list of tasks are on no line: they come with the tenth message of the model
-	SkillList     bool // the list of skills is on no line: it comes once a process, and again after a compaction
-	StopsLater    bool // what is attached of hooks at the end of an agent's run is sent from the next prompt on
-	SystemTurns   bool // newer models have messages of the system role
-	LineEnds      bool // a text that another message follows in one message ends its line
-	MarksSystem   bool // such a message may be marked, and not only the last one of the user
-	ToolLoaded    bool // a text stands behind results that name tools
-	FilesApart    bool // files and memories are no part of the results before them, for models that take messages of the system role
+	OneMark       bool // it puts one cache breakpoint on the last message; else one on each of the last two
+	Notices       bool // notices and the output of hooks are sent as reminders
+	Whole         bool // a result of several parts can hold reminders; else only a result that is one text can
+	ByCall        bool // after a restart, parallel results with the same time are in the order of their calls
+	OwnThinking   bool // signed thinking of another model than that of the request is not sent
+	NoPlan        bool // a plan is sent back without the members that the client itself added to the call
+	HooksApart    bool // the output of a hook around a tool call is a text block of its own until a restart reads the session back
+	TaskReminders bool // reminders of the task list are on no line; one is sent after 10 messages of the model without a use of the list and without a reminder
+	SkillList     bool // the list of skills is on no line; it is sent once per process, and again after a compaction
+	StopsLater    bool // attachments of Stop hooks are first sent with the next prompt
+	SystemTurns   bool // requests of newer models have messages of the system role
+	LineEnds      bool // where two texts are merged into one message, the first ends with a newline
+	MarksSystem   bool // the last message can have the cache breakpoint although its role is system
+	ToolLoaded    bool // the text "Tool loaded." follows results that name loaded tools
+	FilesApart    bool // for models with messages of the system role, files and memories are not merged into the result before them
 }
 
-// FrameOf is how a client of a version does it. Each release is the first of those that were examined to do so (HooksApart
-// and StopsLater: of all, 2.0.30 and 2.1.100 on), and these are the last that did not: 2.0.30, 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310.
+// FrameOf returns the Frame of a version of Claude Code; "" gives the zero value. A field changes at the first examined
+// release with the new behaviour. The releases examined just before such a change are 2.0.30, 2.1.68, 2.1.77, 2.1.150,
+// 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310; the change itself may have come with any release in between.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{

@@ -10,25 +10,23 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
-// Standing is the state of a session in its folder's sessions-index.json.
+// Standing is how a session and the sessions-index.json of its folder agree.
 type Standing string
 
-// The standings.
 const (
 	Unindexed Standing = ""         // the folder has no index
 	Listed    Standing = "listed"   // the index agrees with the file
 	Stale     Standing = "stale"    // the file has changed since the index was written
-	Missing   Standing = "missing"  // in the index, but the file does not exist
-	Unlisted  Standing = "unlisted" // not in the index
+	Missing   Standing = "missing"  // the index lists it, but the file does not exist
+	Unlisted  Standing = "unlisted" // the index does not list it
 )
 
-// ProjectsFolder is where the client keeps project folders, and ResumeCommand goes on with the session whose id follows.
 const (
-	ProjectsFolder = "~/.claude/projects/"
-	ResumeCommand  = "claude --resume"
+	ProjectsFolder = "~/.claude/projects/" // the folder in which Claude Code keeps its project folders; ~ is not expanded
+	ResumeCommand  = "claude --resume"     // followed by a space and a session id: the command that resumes the session
 )
 
-// FolderOf is the name of the project folder in which the client keeps the sessions of a working directory.
+// FolderOf returns the name of the project folder in which Claude Code keeps the sessions of a working directory.
 func FolderOf(cwd string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
@@ -42,34 +40,34 @@ func FolderOf(cwd string) string {
 // file.
 type FileInfo struct {
 	ID      string    `json:"session"`
-	Path    string    `json:"file,omitempty"`           // of the file, below the folder given to Discover; "" where it is missing
+	Path    string    `json:"file,omitempty"`           // path of the file; "" where Standing is Missing
 	Folder  string    `json:"folder"`                   // the project folder
 	Project string    `json:"project,omitempty"`        // the working directory the session was recorded in
 	Branch  string    `json:"branch,omitempty"`         // git branch
-	Product string    `json:"client,omitempty"`         // client that recorded it; "": not known, as a rule Claude Code
-	Version string    `json:"client_version,omitempty"` // client version of the first line that names one
-	Title   string    `json:"title,omitempty"`          // summary of the index, else of the file
-	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, cut to promptLength
+	Product string    `json:"client,omitempty"`         // the client; "": unknown, usually Claude Code
+	Version string    `json:"client_version,omitempty"` // first client version that is named
+	Title   string    `json:"title,omitempty"`          // title in the index, else in the file
+	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, at most 200 bytes of it
 	Created time.Time `json:"created,omitzero"`
-	Last    time.Time `json:"last,omitzero"`         // last time in the file; zero where it has none
-	Changed time.Time `json:"file_changed,omitzero"` // of the file, by its file system
-	Size    int64     `json:"bytes"`                 // of the file
+	Last    time.Time `json:"last,omitzero"`         // latest time in the file; zero: none
+	Changed time.Time `json:"file_changed,omitzero"` // modification time of the file
+	Size    int64     `json:"bytes"`                 // of the file, in bytes
 
 	Standing  Standing `json:"index"`
-	Why       string   `json:"why,omitempty"`       // stale, missing: the disagreement
-	Sidechain bool     `json:"sidechain,omitempty"` // a subagent's file that no session of the folder claims
+	Why       string   `json:"why,omitempty"`       // where Standing is Stale or Missing: how the index and the file differ
+	Sidechain bool     `json:"sidechain,omitempty"` // it is a subagent's file whose session is not in the folder
 
-	Parent string `json:"parent,omitempty"` // id of the session that started it as a subagent, where another agent's session names it
+	Parent string `json:"parent,omitempty"` // id of the session that started it as a subagent, where another agent recorded it
 
 	Subagents   []Subagent `json:"subagents"`
-	ToolResults int        `json:"tool_results"` // files in its tool-results folder
+	ToolResults int        `json:"tool_results"` // number of files in its tool-results folder
 
 	stored  bool       // it is in a database
 	stamp   memo.Stamp // of the file; zero: not known
 	session string     // sessionId of its lines: in a subagent's file, that of its session
 }
 
-// Used is when the session was last used: the last time in the file, else when the file was changed, else when it began.
+// Used returns the time of the last use: the latest time in the file, else the modification time, else Created.
 func (i *FileInfo) Used() time.Time {
 	switch {
 	case !i.Last.IsZero():
@@ -91,17 +89,17 @@ const (
 // extensions of session files, longest first.
 var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 
-// IsID reports whether s can be a session's id: a name, never a path.
+// IsID reports whether s can be a session id: a plain file name that does not begin with a hyphen.
 func IsID(s string) bool { return plainName(s) && s[0] != '-' && filepath.IsLocal(s) }
 
-// InFolder reports whether what has a name is read in a folder of sessions: a session file, the index, or a folder of
-// what belongs to a session.
+// InFolder reports whether this package reads files or folders called name in a project folder: session files, the
+// index, and the folders of subagents and tool results.
 func InFolder(name string) bool {
 	_, file := SessionID(name)
 	return file || name == indexName || name == subagentsName || name == toolResultsName
 }
 
-// SessionID is the session id in a file's name, or false for the name of another file.
+// SessionID returns the session id in the name of a session file. ok is false for the name of another file.
 func SessionID(name string) (string, bool) {
 	for _, ext := range extensions {
 		if id, ok := strings.CutSuffix(name, ext); ok && id != "" {
@@ -124,8 +122,9 @@ func documentID(name string) (string, bool) {
 	return "", false
 }
 
-// Find lists the files of the sessions in dir, a project folder or a folder of project folders, whose id is or begins
-// with id. It reads names only. Subagents' files are found by ids that begin as their names do.
+// Find returns the session files in dir, a project folder or a folder of project folders, whose id is id (exact is
+// true) or, if there are none, begins with id. It looks at names only. A subagent's file is found only by an id that
+// begins with "agent-", as its name does.
 func Find(dir, id string) (paths []string, exact bool, err error) {
 	var begins []string
 	err = folders(dir, func(root *os.Root, dir string, entries []fs.DirEntry) {

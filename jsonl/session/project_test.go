@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // folder is a project folder made for one test.
@@ -185,9 +187,7 @@ func TestDiscoverSubagents(t *testing.T) {
 	if got, want := strings.Join(names, " "), "a1b2c3d:Explore acompact-99: old:"; got != want {
 		t.Errorf("subagents %s, want %s", got, want)
 	}
-	if a.ToolResults != 2 {
-		t.Errorf("%d tool results, want 2", a.ToolResults)
-	}
+	same(t, 2, a.ToolResults)
 	if !infos[1].Sidechain || infos[1].ID != "agent-lost" {
 		t.Errorf("unclaimed: %+v", infos[1])
 	}
@@ -345,9 +345,7 @@ func TestDiscoverCopies(t *testing.T) {
 				file, _ := filepath.Rel(f.dir, infos[i].Path)
 				listed = append(listed, filepath.ToSlash(file))
 			}
-			if got := strings.Join(listed, " "); got != c.listed {
-				t.Errorf("lists %s", got)
-			}
+			same(t, c.listed, strings.Join(listed, " "), "lists")
 			if c.said == "" && len(warnings) > 0 || c.said != "" && (len(warnings) != 1 || warnings[0].File != filepath.Join(f.dir, c.said) || !strings.Contains(warnings[0].Message, "the session is also in ")) {
 				t.Errorf("says %v", warnings)
 			}
@@ -390,9 +388,7 @@ func TestIsID(t *testing.T) {
 		idA: true, "agent-1a2b": true, "big": true, "claude-2.1.19": true,
 		"": false, ".": false, "..": false, "a/b": false, `a\b`: false, "-x": false, "a b": false, "a\x00": false, "é": false, strings.Repeat("a", 201): false,
 	} {
-		if got := IsID(id); got != want {
-			t.Errorf("IsID(%q) = %v, want %v", id, got, want)
-		}
+		same(t, want, IsID(id), id)
 	}
 	if runtime.GOOS == "windows" && IsID("NUL") {
 		t.Error("NUL is a device")
@@ -523,9 +519,7 @@ func TestDiscoverNoSessions(t *testing.T) {
 	f.write("p/late.jsonl", strings.Repeat("x", 2*headBytes)+"\n"+userLine(idB, "u1", "2026-01-15T11:00:00Z", "hello"))
 	f.write("p/other.json", "{}")
 	infos, warnings := f.discover()
-	if got := ids(infos); got != "late , aaaaaaaa " {
-		t.Errorf("%q", got)
-	}
+	same(t, "late , aaaaaaaa ", ids(infos))
 	var got []string
 	for _, w := range warnings {
 		got = append(got, filepath.Base(w.File)+": "+w.Message)
@@ -563,5 +557,13 @@ func TestDiscoverFile(t *testing.T) {
 	}
 	if i := list[0]; i.Path != a || i.Prompt != "Go on" || len(i.Subagents) != 1 {
 		t.Errorf("%+v", i)
+	}
+}
+
+// same fails a test whose result is not the one that is wanted; of says what it is of.
+func same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
 	}
 }

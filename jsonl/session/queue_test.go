@@ -31,7 +31,7 @@ func TestQueue(t *testing.T) {
 	answer := result("r1", "a1", "t1").at("03")
 	took := queueLine("remove", "04", "")
 	next := said("a2", "r1", "m2").at("05")
-	runShapes(t, []shapeCase{
+	runShapes(t, "", []shapeCase{
 		{name: "after the result", lines: []any{asked, call, put, answer, took, next}, want: "u1 a1 r1 queued-3~ a2"},
 		{name: "written before the result", lines: []any{asked, call, put, took, answer, next}, want: "u1 a1 r1 queued-3~ a2"},
 		{name: "the last line", lines: []any{asked, call, put, answer, took}, want: "u1 a1 r1 queued-3~"},
@@ -88,7 +88,7 @@ func TestQueue(t *testing.T) {
 		},
 		{name: "a named remove of nothing", lines: []any{asked, call, queueLine("remove", "03", "x"), answer, next}, want: "u1 a1 r1 a2"},
 		{name: "a remove of nothing", lines: []any{asked, call, took, answer, next}, want: "u1 a1 r1 a2"},
-	})
+	}...)
 	conv := load(t, asked, call, put, answer, took, next)
 	m := conv.Messages[3]
 	if text, err := conv.Text(3, 0); text != "and the tests" || err != nil {
@@ -102,8 +102,8 @@ func TestQueue(t *testing.T) {
 // TestQueueOfAbandonedBranch: a prompt that joined a branch which was rewound is not on the live one.
 func TestQueueOfAbandonedBranch(t *testing.T) {
 	conv := load(t,
-		user("u1", "", "hello"), said("a0", "u1", "m0"),
-		user("u2", "a0", "this way").at("01"), called("a1", "u2", "m1", "t1").at("02"), queueLine("enqueue", "02", "faster"), result("r1", "a1", "t1").at("03"), queueLine("remove", "04", ""), said("a2", "r1", "m2").at("05"),
+		transcript(`user u1 - hello; said a0 u1 m0`),
+		user("u2", "a0", "this way").at("01"), called("a1", "u2", "m1", "t1").at("02"), transcript(`queueLine enqueue 02 faster`), result("r1", "a1", "t1").at("03"), transcript(`queueLine remove 04 ""`), said("a2", "r1", "m2").at("05"),
 		user("u3", "a0", "no, that way").at("10"), said("a3", "u3", "m3").at("11"),
 	)
 	wantShape(t, conv, "u1 a0 u3 a3")

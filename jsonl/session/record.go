@@ -7,65 +7,65 @@ import (
 	"unicode"
 )
 
-// SnipCall is a call of the Snip tool, which names turns to remove from the context.
+// SnipCall is a call of the Snip tool, with which the model names turns to remove from the context.
 type SnipCall struct {
 	ToolID   string
 	Line     int
-	IDs      []string // of the turns' prompts, as given: short ids or uuids
+	IDs      []string // ids of the prompts of these turns as the call has them: short ids (Prompts) or uuids
 	Reason   string
 	Message  int      // index into Messages of the call
-	Answered int      // index of the message with its result, which may be a placeholder; -1: none
-	Failed   bool     // the answer is an error
-	Prompts  []int    // distinct indexes of the prompts it names
+	Answered int      // index of the message with its result, or of the placeholder for it; -1: none
+	Failed   bool     // the result is an error
+	Prompts  []int    // distinct indexes of the prompts that it names
 	Unknown  []string // those of IDs that name no prompt before the call
 }
 
-// RecordedSnip is a removal of whole turns that the client recorded.
+// RecordedSnip is a recorded removal of whole turns (snip).
 type RecordedSnip struct {
-	Line     int      // that lists the removed uuids, else of the call
+	Line     int      // the line with the removed uuids, else that of the call
 	Call     int      // index into SnipCalls; -1: unknown
-	Removed  []string // uuids, as listed
-	Messages []int    // indexes of the removed messages, whole rounds, in order
+	Removed  []string // uuids as recorded
+	Messages []int    // indexes of the removed messages in order; no call is separated from its result
 	Reason   string
-	Before   int // Messages[:Before] are before it
-	Request  int // N of the first main request after it
+	Before   int // Messages[:Before] precede it
+	Request  int // number of the first main request after it
 }
 
 // Collapse is a span of messages that the client recorded as replaced by a placeholder.
 type Collapse struct {
 	ID       string
 	Line     int
-	From, To int    // their indexes into Messages, widened to whole rounds
+	From, To int    // indexes into Messages of the first and the last message, extended so that no call is separated from its result
 	Content  string // the placeholder as sent: <collapsed id="…">…</collapsed>
 	Summary  string
-	Before   int // Messages[:Before] are before it
-	Request  int // N of the first main request after it
+	Before   int // Messages[:Before] precede it
+	Request  int // number of the first main request after it
 }
 
-// Staged is a span that the client recorded as a candidate for a collapse.
+// Staged is a span that the client may collapse.
 type Staged struct {
-	From, To int // their indexes into Messages, widened to whole rounds
+	From, To int // indexes into Messages, as in Collapse
 	Summary  string
-	Risk     float64
+	Risk     float64 // the number that the client recorded for it; its scale is not known
 }
 
-// CollapseSnapshot is a recorded state of the collapses. Each replaces the one before.
+// CollapseSnapshot is a recorded list of the spans that the client may collapse next. Each replaces the one before it.
 type CollapseSnapshot struct {
 	Line    int
 	Staged  []Staged
-	Before  int // Messages[:Before] are before it
-	Request int // N of the first main request after it
+	Before  int // Messages[:Before] precede it
+	Request int // number of the first main request after it
 }
 
-// Replacement is a recorded decision to send Text instead of a tool_result.
+// Replacement is a recorded decision to send Text in place of the content of a tool_result.
 type Replacement struct {
 	Line    int
 	ToolID  string
 	Message int // index into Messages of the result
-	Block   int
+	Block   int // index of the result in that message
 	Text    string
-	Before  int // Messages[:Before] are before it, the result included
-	Request int // N of the first main request after it
+	Before  int // Messages[:Before] precede it, the result included
+	Request int // number of the first main request after it
 }
 
 // A mark is a line outside the chain that records an edit of the context.

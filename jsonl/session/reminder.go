@@ -92,7 +92,7 @@ func listed(kind string, raw []byte) string {
 	return kind
 }
 
-// WordsAround is what is on no line of the words that an attachment is sent with.
+// WordsAround returns the client's own words that are sent around an attachment and are on no line.
 func (conv *Conversation) WordsAround(message, block int) (w OwnWords, err error) {
 	m := &conv.Messages[message]
 	bl := &m.Blocks[block]

@@ -78,7 +78,8 @@ func contradicts(rendered, attachment []byte) bool {
 	return !strings.Contains(strings.Join(renderedTexts(rendered), "\n"), first)
 }
 
-// Reminders are the texts as which an attachment is sent, one a message: as recorded, or by its kind.
+// Reminders returns the reminders in which the client sends an attachment, one for each message: as recorded, else
+// rebuilt from the type of the attachment.
 func (conv *Conversation) Reminders(message, block int) ([]string, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	raw, err := conv.Raw(message, block)

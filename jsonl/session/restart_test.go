@@ -1,10 +1,9 @@
 package session_test
 
 import (
-	"slices"
+	"fmt"
+	"strings"
 	"testing"
-
-	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // noResponse is the answer that a new process of the client writes behind a user message.
@@ -19,10 +18,18 @@ func hookOutput(uuid, parent, name string) line {
 	return chained("progress", uuid, parent).with("data", line{"type": "hook_progress", "hookEvent": "SessionStart", "hookName": name})
 }
 
-// by gives lines the version of a client.
-func by(version string, lines ...line) (out []any) {
+// by gives the lines of a chain the version of a client.
+func by(version string, lines ...any) (out []any) {
 	for _, l := range lines {
-		out = append(out, l.with("version", version))
+		switch l := l.(type) {
+		case []any:
+			out = append(out, by(version, l...)...)
+		case line:
+			if l["uuid"] != nil {
+				l["version"] = version
+			}
+			out = append(out, l)
+		}
 	}
 	return out
 }
@@ -31,135 +38,105 @@ func by(version string, lines ...line) (out []any) {
 func TestRestarts(t *testing.T) {
 	// The response m1 has thinking, a text and two calls; each result hangs under its own call, and the next response
 	// under one of them.
-	parallel := func(version string) []any {
-		return by(version, user("u1", "", "hello"),
-			assistant("a1", "u1", "m1", thinking()), assistant("a2", "a1", "m1", text("both")), called("a3", "a2", "m1", "t1"),
-			called("a4", "a3", "m1", "t2"), result("r1", "a3", "t1"), result("r2", "a4", "t2"), said("a5", "r2", "m2"))
-	}
-	exit := func(version string) []any {
-		return by(version, user("c1", "a5", "<command-name>/exit</command-name>"), user("c2", "c1", "<local-command-stdout>Bye</local-command-stdout>"))
-	}
-	type restart struct {
-		Line    int
-		Sign    session.RestartSign
-		Version string
-		Before  int
-		Request int
-		Left    []session.BlockPlace
-	}
-	for _, tt := range []struct {
-		name  string
-		lines []any
-		want  []restart
-	}{
-		{"none", slices.Concat(parallel("2.1.37"), exit("2.1.37"), by("2.1.37", user("u2", "c2", "more"), said("a6", "u2", "m3"))), nil},
-		{
-			"the hook alone: the history ends in a response",
-			slices.Concat(parallel("2.1.37"), by("2.1.37", hookOutput("p1", "a5", "SessionStart:resume"), hookOutput("p2", "p1", "SessionStart:resume"), user("u2", "p2", "more"), said("a6", "u2", "m3"))),
-			[]restart{{9, session.SignHook, "2.1.37", 5, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
-		},
-		{
-			"the answer, and the hook behind it",
-			slices.Concat(parallel("2.1.37"), exit("2.1.37"), by("2.1.37", noResponse("n1", "c2"), hookOutput("p1", "n1", "SessionStart:resume"), user("u2", "p1", "more"), said("a6", "u2", "m3"))),
-			[]restart{{11, session.SignNoResponse, "2.1.37", 7, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
-		},
-		{
-			"a client that reads parallel calls back",
-			slices.Concat(parallel("2.1.80"), exit("2.1.80"), by("2.1.80", noResponse("n1", "c2"), user("u2", "n1", "more"), said("a6", "u2", "m3"))),
-			[]restart{{11, session.SignNoResponse, "2.1.80", 7, 3, nil}},
-		},
-		{
-			"another version reads by its own rule",
-			slices.Concat(parallel("2.1.80"), by("2.1.37", user("u2", "a5", "more"), said("a6", "u2", "m3"))),
-			[]restart{{9, session.SignVersion, "2.1.37", 5, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
-		},
-		{
-			"twice: what is gone goes once",
-			slices.Concat(parallel("2.1.37"), exit("2.1.37"), by("2.1.37", noResponse("n1", "c2"),
-				user("c3", "n1", "<command-name>/exit</command-name>"), noResponse("n2", "c3"), user("u2", "n2", "more"), said("a6", "u2", "m3"))),
-			[]restart{
-				{11, session.SignNoResponse, "2.1.37", 7, 3, []session.BlockPlace{{1, 2}, {2, 0}}},
-				{13, session.SignNoResponse, "2.1.37", 9, 3, nil},
-			},
-		},
-		{
-			"a call without a result, the thinking before it, and the placeholder behind it",
-			by("2.1.37", user("u1", "", "hello"), assistant("a1", "u1", "m1", thinking()), called("a2", "a1", "m1", "t1"),
-				user("u2", "a2", "stop"), noResponse("n1", "u2"), user("u3", "n1", "more"), said("a3", "u3", "m2")),
-			[]restart{{5, session.SignNoResponse, "2.1.37", 4, 2, []session.BlockPlace{{1, 0}, {1, 1}, {2, 0}}}},
-		},
-		{
-			"an attachment beside the path is not read back",
-			slices.Concat(parallel("2.1.91"), by("2.1.91", attachment("x1", "r1", "hook_additional_context")),
-				exit("2.1.91"), by("2.1.91", noResponse("n1", "c2"), user("u2", "n1", "more"), said("a6", "u2", "m3"))),
-			[]restart{{12, session.SignNoResponse, "2.1.91", 8, 3, []session.BlockPlace{{4, 0}}}},
-		},
-		{
-			"but by clients that write down its words",
-			slices.Concat(parallel("2.1.332"), by("2.1.332", attachment("x1", "r1", "hook_additional_context").with("rendered", []any{line{"content": "words"}})),
-				exit("2.1.332"), by("2.1.332", noResponse("n1", "c2"), user("u2", "n1", "more"), said("a6", "u2", "m3"))),
-			[]restart{{12, session.SignNoResponse, "2.1.332", 8, 3, nil}},
-		},
-		{
-			"a prompt that was never in the queue: the form up to 2.1.37",
-			slices.Concat([]any{operation("dequeue", "")}, parallel("2.1.37"), []any{operation("dequeue", "")}, by("2.1.37", user("u2", "a5", "more"), said("a6", "u2", "m3"))),
-			[]restart{{11, session.SignQueue, "2.1.37", 5, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
-		},
-		{
-			"a prompt that is queued after the last process ended",
-			slices.Concat([]any{operation("enqueue", "hello"), operation("dequeue", "")}, parallel("2.1.76"), []any{lastPrompt(""), operation("enqueue", "more"), operation("dequeue", "")},
-				by("2.1.76", user("u2", "a5", "more"), said("a6", "u2", "m3"))),
-			[]restart{{14, session.SignQueue, "2.1.76", 5, 3, []session.BlockPlace{{1, 2}, {2, 0}}}},
-		},
-		{
-			"prompts of one process: the last prompt is written while a call is open, or before a prompt that waits",
-			slices.Concat([]any{operation("enqueue", "hello"), operation("dequeue", "")}, by("2.1.210", user("u1", "", "hello"), called("a1", "u1", "m1", "t1")),
-				[]any{lastPrompt(""), operation("enqueue", "more"), operation("dequeue", "")}, by("2.1.210", result("r1", "a1", "t1")),
-				[]any{lastPrompt(""), operation("enqueue", "and more")}, by("2.1.210", said("a2", "r1", "m2")),
-				[]any{operation("dequeue", "")}, by("2.1.210", user("u2", "a2", "more"), said("a3", "u2", "m3")),
-				[]any{lastPrompt(""), operation("enqueue", "Another Claude session sent a message"), operation("dequeue", "")}, by("2.1.210", user("u3", "a3", "again"), said("a4", "u3", "m4"))),
-			nil,
-		},
-		{
-			"from 2.1.246 on a process writes its cost as it ends, and its last prompt at any time",
-			slices.Concat([]any{operation("enqueue", "hello"), operation("dequeue", "")}, parallel("2.1.260"), []any{lastPrompt(""), line{"type": "cost-state"}, operation("enqueue", "more"), operation("dequeue", "")},
-				by("2.1.260", user("u2", "a5", "more"), said("a6", "u2", "m3")), []any{lastPrompt(""), operation("enqueue", "again"), operation("dequeue", "")},
-				by("2.1.260", user("u3", "a6", "again"), said("a7", "u3", "m4"))),
-			[]restart{{15, session.SignQueue, "2.1.260", 5, 3, nil}},
-		},
-		{
-			"prompts of a terminal, notices, and a text of an unknown form are none",
-			slices.Concat(parallel("2.1.76"), []any{lastPrompt(""), operation("enqueue", "more"), operation("dequeue", "")}, by("2.1.76", user("u2", "a5", "more"), said("a6", "u2", "m3")),
-				[]any{lastPrompt(""), operation("enqueue", "<task-notification>"), operation("dequeue", ""), operation("enqueue", "").with("content", []int{1}), operation("dequeue", "")},
-				by("2.1.76", user("u3", "a6", "again"), said("a7", "u3", "m4"))),
-			nil,
-		},
-		{
-			"the start of a session, other hooks, and texts that quote a sign are none",
-			slices.Concat(by("2.1.37", hookOutput("p0", "", "SessionStart:resume"), hookOutput("p1", "p0", "SessionStart:startup"),
-				user("u1", "p1", "hello"), said("a1", "u1", "m1"), hookOutput("p2", "a1", "SessionStart:compact"),
-				user("u2", "p2", `No response requested. {"hookName":"SessionStart:resume"}`)),
-				by("2.1.37", assistant("a2", "u2", "m2", text("No response requested.")),
-					attachment("x1", "a2", "note").with("attachment", line{"type": "note", "content": `{"hookName":"SessionStart:resume"}`}))),
-			nil,
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conv := load(t, tt.lines...)
-			var got []restart
+	pieces := strings.NewReplacer("PARALLEL", `user u1 - hello
+assistant a1 u1 m1 thinking; assistant a2 a1 m1 {"type":"text","text":"both"}; called a3 a2 m1 t1
+called a4 a3 m1 t2; result r1 a3 t1; result r2 a4 t2; said a5 r2 m2`,
+		"EXIT", `user c1 a5 <command-name>/exit</command-name>; user c2 c1 <local-command-stdout>Bye</local-command-stdout>`,
+		"HOOK", "the output of a SessionStart:resume hook", "ANSWER", `the answer "No response requested."`,
+		"QUEUE", "a prompt that a new process took from its queue", "VERSION", "another client version")
+	// "by" is the version of the lines behind it. A restart is its line, version, message and request, what is gone, and its sign.
+	for _, tt := range strings.Split(pieces.Replace(`
+# none
+by 2.1.37
+PARALLEL; EXIT; user u2 c2 more; said a6 u2 m3
+# the hook alone: the history ends in a response
+by 2.1.37
+PARALLEL; hookOutput p1 a5 SessionStart:resume; hookOutput p2 p1 SessionStart:resume; user u2 p2 more; said a6 u2 m3
+= 9 2.1.37 5 3 [{1 2} {2 0}] HOOK
+# the answer, and the hook behind it
+by 2.1.37
+PARALLEL; EXIT; noResponse n1 c2; hookOutput p1 n1 SessionStart:resume; user u2 p1 more; said a6 u2 m3
+= 11 2.1.37 7 3 [{1 2} {2 0}] ANSWER
+# a client that reads parallel calls back
+by 2.1.80
+PARALLEL; EXIT; noResponse n1 c2; user u2 n1 more; said a6 u2 m3
+= 11 2.1.80 7 3 [] ANSWER
+# another version reads by its own rule
+by 2.1.80
+PARALLEL
+by 2.1.37
+user u2 a5 more; said a6 u2 m3
+= 9 2.1.37 5 3 [{1 2} {2 0}] VERSION
+# twice: what is gone goes once
+by 2.1.37
+PARALLEL; EXIT; noResponse n1 c2; user c3 n1 <command-name>/exit</command-name>; noResponse n2 c3; user u2 n2 more; said a6 u2 m3
+= 11 2.1.37 7 3 [{1 2} {2 0}] ANSWER
+= 13 2.1.37 9 3 [] ANSWER
+# a call without a result, the thinking before it, and the placeholder behind it
+by 2.1.37
+user u1 - hello; assistant a1 u1 m1 thinking; called a2 a1 m1 t1
+user u2 a2 stop; noResponse n1 u2; user u3 n1 more; said a3 u3 m2
+= 5 2.1.37 4 2 [{1 0} {1 1} {2 0}] ANSWER
+# an attachment beside the path is not read back
+by 2.1.91
+PARALLEL; attachment x1 r1 hook_additional_context; EXIT; noResponse n1 c2; user u2 n1 more; said a6 u2 m3
+= 12 2.1.91 8 3 [{4 0}] ANSWER
+# but by clients that write down its words
+by 2.1.332
+PARALLEL; attachment x1 r1 hook_additional_context rendered=[{"content":"words"}]; EXIT; noResponse n1 c2; user u2 n1 more; said a6 u2 m3
+= 12 2.1.332 8 3 [] ANSWER
+# a prompt that was never in the queue: the form up to 2.1.37
+by 2.1.37
+operation dequeue -; PARALLEL; operation dequeue -; user u2 a5 more; said a6 u2 m3
+= 11 2.1.37 5 3 [{1 2} {2 0}] QUEUE
+# a prompt that is queued after the last process ended
+by 2.1.76
+operation enqueue hello; operation dequeue -; PARALLEL; lastPrompt ""; operation enqueue more; operation dequeue -; user u2 a5 more; said a6 u2 m3
+= 14 2.1.76 5 3 [{1 2} {2 0}] QUEUE
+# prompts of one process: the last prompt is written while a call is open, or before a prompt that waits
+by 2.1.210
+operation enqueue hello; operation dequeue -; user u1 - hello; called a1 u1 m1 t1; lastPrompt ""; operation enqueue more; operation dequeue -
+result r1 a1 t1; lastPrompt ""; operation enqueue "and more"; said a2 r1 m2; operation dequeue -; user u2 a2 more; said a3 u2 m3
+lastPrompt ""; operation enqueue "Another Claude session sent a message"; operation dequeue -; user u3 a3 again; said a4 u3 m4
+# from 2.1.246 on a process writes its cost as it ends, and its last prompt at any time
+by 2.1.260
+operation enqueue hello; operation dequeue -; PARALLEL; lastPrompt ""; {"type":"cost-state"}; operation enqueue more; operation dequeue -
+user u2 a5 more; said a6 u2 m3; lastPrompt ""; operation enqueue again; operation dequeue -; user u3 a6 again; said a7 u3 m4
+= 15 2.1.260 5 3 [] QUEUE
+# prompts of a terminal, notices, and a text of an unknown form are none
+by 2.1.76
+PARALLEL; lastPrompt ""; operation enqueue more; operation dequeue -; user u2 a5 more; said a6 u2 m3
+lastPrompt ""; operation enqueue <task-notification>; operation dequeue -; operation enqueue - content=[1]; operation dequeue -
+user u3 a6 again; said a7 u3 m4
+# the start of a session, other hooks, and texts that quote a sign are none
+by 2.1.37
+hookOutput p0 - SessionStart:resume; hookOutput p1 p0 SessionStart:startup
+user u1 p1 hello; said a1 u1 m1; hookOutput p2 a1 SessionStart:compact
+user u2 p2 "No response requested. {\"hookName\":\"SessionStart:resume\"}"
+assistant a2 u2 m2 {"text":"No response requested.","type":"text"}
+attachment x1 a2 note attachment={"content":"{\"hookName\":\"SessionStart:resume\"}","type":"note"}
+`), "\n# ")[1:] {
+		name, said, _ := strings.Cut(tt, "\n")
+		t.Run(name, func(t *testing.T) {
+			var lines []any
+			var version, want, got string
+			for text := range strings.Lines(said) {
+				if v, ok := strings.CutPrefix(text, "by "); ok {
+					version = strings.TrimSpace(v)
+				} else if restart, ok := strings.CutPrefix(text, "= "); ok {
+					want += strings.TrimSpace(restart) + "\n"
+				} else {
+					lines = append(lines, by(version, transcript(text))...)
+				}
+			}
+			conv := load(t, lines...)
 			for _, r := range conv.Restarts {
-				got = append(got, restart{r.Line, r.Sign, r.Version, r.Before, r.Request, r.Left})
+				got += fmt.Sprintln(r.Line, r.Version, r.Before, r.Request, r.Left, r.Sign)
 				if !conv.RestartedBefore(r.Request) || conv.RestartedBefore(r.Request+1) {
 					t.Errorf("RestartedBefore(%d) is %t, of the request after it %t", r.Request, conv.RestartedBefore(r.Request), conv.RestartedBefore(r.Request+1))
 				}
 			}
-			if !slices.EqualFunc(got, tt.want, func(a, b restart) bool {
-				left := slices.Equal(a.Left, b.Left)
-				a.Left, b.Left = nil, nil
-				return left && a.Line == b.Line && a.Sign == b.Sign && a.Version == b.Version && a.Before == b.Before && a.Request == b.Request
-			}) {
-				t.Errorf("restarts %+v\nwant %+v", got, tt.want)
-			}
+			same(t, want, got)
 		})
 	}
 }

@@ -22,8 +22,8 @@ func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 	return 0, 0, false
 }
 
-// Rounds adds the messages that must not be separated from the given ones: for a tool call all results of its
-// message, for a result the message of its call. The indexes are sorted and distinct.
+// Rounds adds the messages that must not be separated from the given ones: to a tool call, all results of its message;
+// to a result, the message with its call. It returns sorted, distinct indexes.
 func (conv *Conversation) Rounds(messages []int) []int {
 	in := make(map[int]bool, len(messages))
 	var list []int
@@ -78,15 +78,15 @@ func (conv *Conversation) widen(from, to int) (int, int) {
 	return min(from, ends[0]), max(to, ends[len(ends)-1])
 }
 
-// NextPrompt is the index of the first user prompt after message m, or len(Messages).
+// NextPrompt returns the index of the first user prompt after message m, or len(Messages).
 func (conv *Conversation) NextPrompt(m int) int {
 	for m++; m < len(conv.Messages) && conv.Messages[m].Class != ClassPrompt; m++ {
 	}
 	return m
 }
 
-// Turn lists the messages of the turn that a prompt starts: up to, not including, the next user prompt, without
-// messages of the recorded track alone. It includes the result of a call even after a queued prompt.
+// Turn returns the indexes of the messages from a prompt up to the next one, without RecordOnly messages. The result of
+// a call of the turn is included even behind a queued prompt.
 func (conv *Conversation) Turn(prompt int) []int {
 	list := []int{prompt}
 	next := conv.NextPrompt(prompt)

@@ -14,10 +14,12 @@ func agent(id string, l line) line { return side(l).with("agentId", id) }
 // TestSidechainsInMainFile: before there were agent files (1.0.53), a subagent's lines stood in the main file.
 func TestSidechainsInMainFile(t *testing.T) {
 	f := loadText(t, file(
-		user("u1", "", "hello"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"),
-		side(user("v1", "", "look")), side(user("w1", "", "look there")), side(called("b1", "v1", "n1", "s1")), side(said("c1", "w1", "n2")),
-		side(result("v2", "b1", "s1")), side(said("b2", "v2", "n3")),
-		result("r1", "a1", "t1"), result("r2", "a2", "t2"), said("a3", "r2", "m2"),
+		transcript(`
+user u1 - hello; called a1 u1 m1 t1; called a2 a1 m1 t2
+user v1 - look isSidechain=true; user w1 - "look there" isSidechain=true; called b1 v1 n1 s1 isSidechain=true; said c1 w1 n2 isSidechain=true
+result v2 b1 s1 isSidechain=true; said b2 v2 n3 isSidechain=true
+result r1 a1 t1; result r2 a2 t2; said a3 r2 m2
+`),
 	), session.LoadOptions{})
 	wantShape(t, f.Main, "u1 a1+a2 r1 r2 a3")
 	if len(f.Sidechains) != 2 {
@@ -25,21 +27,19 @@ func TestSidechainsInMainFile(t *testing.T) {
 	}
 	wantShape(t, f.Sidechains[0], "v1 b1 v2 b2")
 	wantShape(t, f.Sidechains[1], "w1 c1")
-	if a := f.Sidechains[0].Agent; a != "v1" {
-		t.Errorf("agent %q", a)
-	}
-	if len(f.Conversations()) != 3 {
-		t.Errorf("%d conversations", len(f.Conversations()))
-	}
+	same(t, "v1", f.Sidechains[0].Agent, "agent")
+	same(t, 3, len(f.Conversations()))
 }
 
 // TestSideResults: a result is of the call in its own conversation, also where another has a call with its id.
 func TestSideResults(t *testing.T) {
 	f := loadText(t, file(
-		user("u1", "", "hello"), called("a1", "u1", "m1", "other"), result("r1", "a1", "other"),
-		called("a2", "r1", "m2", "t1"), result("r2", "a2", "t1"), called("a3", "r2", "m3", "t3"), result("r3", "a3", "t3"), said("a4", "r3", "m4"),
-		side(user("v1", "", "look")), side(called("b1", "v1", "n1", "t2")), side(result("v2", "b1", "t1")), side(result("v3", "v2", "t3")),
-		side(result("v4", "v3", "t2")), side(said("b2", "v4", "n2")),
+		transcript(`
+user u1 - hello; called a1 u1 m1 other; result r1 a1 other
+called a2 r1 m2 t1; result r2 a2 t1; called a3 r2 m3 t3; result r3 a3 t3; said a4 r3 m4
+user v1 - look isSidechain=true; called b1 v1 n1 t2 isSidechain=true; result v2 b1 t1 isSidechain=true; result v3 v2 t3 isSidechain=true
+result v4 v3 t2 isSidechain=true; said b2 v4 n2 isSidechain=true
+`),
 	), session.LoadOptions{})
 	for i, own := range []string{"other t1 t3", "t2"} {
 		for _, id := range strings.Fields("other t1 t2 t3") {
@@ -53,8 +53,10 @@ func TestSideResults(t *testing.T) {
 // TestSidechainsByAgent: lines of one agent id are one sidechain.
 func TestSidechainsByAgent(t *testing.T) {
 	f := loadText(t, file(
-		user("u1", "", "hello"), agent("x", user("v1", "", "look")), agent("y", user("w1", "", "look")), said("a1", "u1", "m1"),
-		agent("x", said("b1", "v1", "n1")), agent("y", said("c1", "w1", "n2")), agent("x", user("v2", "b1", "further")),
+		transcript(`
+user u1 - hello; user v1 - look isSidechain=true agentId=x; user w1 - look isSidechain=true agentId=y; said a1 u1 m1
+said b1 v1 n1 isSidechain=true agentId=x; said c1 w1 n2 isSidechain=true agentId=y; user v2 b1 further isSidechain=true agentId=x
+`),
 	), session.LoadOptions{})
 	wantShape(t, f.Main, "u1 a1")
 	if len(f.Sidechains) != 2 || f.Sidechains[0].Agent != "x" || f.Sidechains[1].Agent != "y" {
@@ -79,7 +81,7 @@ func TestForks(t *testing.T) {
 // TestAgentFile: in a file of an agent every line is a sidechain's: there it is the main conversation.
 func TestAgentFile(t *testing.T) {
 	f := loadText(t, file(
-		agent("x", user("v1", "", "look")), agent("x", called("b1", "v1", "n1", "s1")), agent("x", progress("p1", "b1")), agent("x", result("v2", "b1", "s1")), agent("x", said("b2", "v2", "n2")),
+		transcript(`user v1 - look isSidechain=true agentId=x; called b1 v1 n1 s1 isSidechain=true agentId=x; progress p1 b1 isSidechain=true agentId=x; result v2 b1 s1 isSidechain=true agentId=x; said b2 v2 n2 isSidechain=true agentId=x`),
 	), session.LoadOptions{})
 	wantShape(t, f.Main, "v1 b1 v2 b2")
 	if f.Main.Agent != "x" || f.Main.SessionID != "s1" || len(f.Sidechains) != 0 {

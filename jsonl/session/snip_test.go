@@ -70,7 +70,7 @@ func TestSnip(t *testing.T) {
 
 // TestSnipOnBoundary: a compaction that lists removed messages is both.
 func TestSnipOnBoundary(t *testing.T) {
-	b := boundary("b1", "r2", "auto", 1000).with("compactMetadata", line{"trigger": "auto", "preTokens": 1000, "removedUuids": []string{"u1"}})
+	b := boundary("b1", "r2", "auto", 1000).with("compactMetadata", object(`{"preTokens":1000,"removedUuids":["u1"],"trigger":"auto"}`))
 	conv := load(t, append(twoTurns(), b, summary("y1", "b1"), said("a4", "y1", "m4"))...)
 	wantShape(t, conv, "u1 a1 r1 a2 u2 a3 r2 [y1] a4")
 	if s := oneSnip(t, conv); s.Before != 7 || !slices.Equal(s.Messages, []int{0}) {
@@ -81,7 +81,7 @@ func TestSnipOnBoundary(t *testing.T) {
 
 // TestSnipAtTheEnd: a session that ends in a snip, with a call open before it.
 func TestSnipAtTheEnd(t *testing.T) {
-	conv := load(t, user("u1", "", "find"), called("a1", "u1", "m1", "t1"), snipped("s1", "a1", "u1"))
+	conv := load(t, transcript(`user u1 - find; called a1 u1 m1 t1; snipped s1 a1 u1`))
 	checkConversation(t, conv)
 	if s := oneSnip(t, conv); s.Before > len(conv.Messages) {
 		t.Errorf("snip %+v of %d messages", s, len(conv.Messages))
@@ -90,9 +90,7 @@ func TestSnipAtTheEnd(t *testing.T) {
 
 // TestSnipRounds: a call and its results are removed together.
 func TestSnipRounds(t *testing.T) {
-	lines := []any{
-		user("u1", "", "go"), called("a1", "u1", "m1", "t1"), called("a2", "a1", "m1", "t2"), result("r1", "a1", "t1"), result("r2", "a2", "t2"), said("a3", "r2", "m2"), user("u2", "a3", "on"),
-	}
+	lines := transcript(`user u1 - go; called a1 u1 m1 t1; called a2 a1 m1 t2; result r1 a1 t1; result r2 a2 t2; said a3 r2 m2; user u2 a3 on`)
 	for removed, want := range map[string][]int{
 		"r1": {1, 2, 3}, "a2": {1, 2, 3}, "a1 r2": {1, 2, 3}, "u1": {0}, "a3": {4}, "u2": {5}, "u1 r2": {0, 1, 2, 3}, "": nil,
 	} {
@@ -118,12 +116,12 @@ func TestSnipHostile(t *testing.T) {
 	}
 	wantWarning(t, conv, 8, "2 of the 4 removed uuids", `"nobody"`)
 
-	conv = load(t, user("u1", "", "go"), called("a1", "u1", "m1", "t1"), snipped("s1", "a1", "a1", "u1"), user("u2", "s1", "on"))
+	conv = load(t, transcript(`user u1 - go; called a1 u1 m1 t1; snipped s1 a1 a1 u1; user u2 s1 on`))
 	if s := oneSnip(t, conv); !slices.Equal(s.Messages, []int{0, 1, 2}) || s.Before != 3 {
 		t.Errorf("a lost result goes with its call: %+v", s)
 	}
 
-	conv = load(t, user("u1", "", "go"), system("s1", "u1", "snip_boundary").with("removedUuids", 5), said("a1", "s1", "m1"))
+	conv = load(t, transcript(`user u1 - go; system s1 u1 snip_boundary removedUuids=5; said a1 s1 m1`))
 	wantWarning(t, conv, 2, "removedUuids is partly unreadable")
 	wantShape(t, conv, "u1 a1")
 	if len(conv.Snips) > 0 {
@@ -163,7 +161,7 @@ func TestSnipRepairedLinks(t *testing.T) {
 	}
 
 	// Where the lines themselves are gone nothing stands in for them: what was removed was not sent.
-	conv := load(t, user("u2", "a2", "two"), said("a3", "u2", "m3"), snipped("s1", "a3", "u1", "a2"), user("u3", "s1", "three"))
+	conv := load(t, transcript(`user u2 a2 two; said a3 u2 m3; snipped s1 a3 u1 a2; user u3 s1 three`))
 	wantShape(t, conv, "u2 a3 u3")
 	wantWarning(t, conv, 3, "2 of the 2 removed")
 	if len(conv.Warnings) != 1 {
@@ -331,10 +329,10 @@ func TestPrompts(t *testing.T) {
 // TestSnippedCircle: removed lines that are each other's parents are part of no conversation, in whichever order the others
 // are.
 func TestSnippedCircle(t *testing.T) {
-	lines := []any{
-		user("u1", "", "hello"), said("a1", "u1", "m1"), user("x1", "x2", "removed"), said("x2", "x1", "mx"),
-		user("u2", "a1", "go on"), said("a2", "u2", "m2"), snipped("s1", "a2", "x1", "x2"), user("u3", "s1", "and on"), said("a3", "u3", "m3"),
-	}
+	lines := transcript(`
+user u1 - hello; said a1 u1 m1; user x1 x2 removed; said x2 x1 mx
+user u2 a1 "go on"; said a2 u2 m2; snipped s1 a2 x1 x2; user u3 s1 "and on"; said a3 u3 m3
+`)
 	for _, swap := range []bool{false, true} {
 		if swap {
 			lines[4], lines[5] = lines[5], lines[4]

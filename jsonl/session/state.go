@@ -16,12 +16,13 @@ import (
 // mostBeside is how many files next to a session its State looks at.
 const mostBeside = 100_000
 
-// State is the state of a session's file and of all that may be read with it: subagents, offloaded results and the
-// session's own summary, by name, size, mode and time of change. It is an error where that is not known: the file
-// cannot be read, the session is a tree of files, or what is next to it is a link, or neither a file nor a folder.
+// State returns a stamp of all files that are read with a session: name, size, mode and time of change of the session
+// file, its subagents, offloaded results and summary file. It returns an error where the file cannot be read, where the
+// agent keeps one session in several files, or where an entry of the session's folders is neither a file nor a folder.
 func State(path string) (memo.Stamp, error) { return (&FileInfo{Path: path}).State() }
 
-// State is the State of the session's file, which is not read again where it was for the list.
+// State returns the result of State for Path. Where Discover has already examined the file, its stamp is not taken
+// again.
 func (i *FileInfo) State() (memo.Stamp, error) {
 	path := i.Path
 	if _, _, ok := InDatabase(path); ok {

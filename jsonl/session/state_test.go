@@ -12,7 +12,7 @@ import (
 
 // TestState changes what is read with a session, one thing after the other: each is another state.
 func TestState(t *testing.T) {
-	line := file(user("u1", "", "hello"))
+	line := file(transcript(`user u1 - hello`))
 	dir := inFolder(t, map[string]string{
 		"s.jsonl": line, "s/tool-results/t1.txt": "one", "s/subagents/agent-1.jsonl": line, "s/subagents/agent-1.meta.json": "{}", "other.jsonl": line,
 	})
@@ -100,7 +100,7 @@ func listedState(t *testing.T, dir, path string) (m [32]byte, err error) {
 
 // TestStateUnknown: what cannot be told has no state.
 func TestStateUnknown(t *testing.T) {
-	line := file(user("u1", "", "hello"))
+	line := file(transcript(`user u1 - hello`))
 	dir := inFolder(t, map[string]string{
 		"linked.jsonl": line, "file.jsonl": line, "file": "x", "deep.jsonl": line, "deep/tool-results/t1.txt": "x",
 		"storage/session/p/ses_1.json": "{}", "storage/session/p/ses_2.json": "{}", "storage/message/ses_1/msg_1.json": "{}",

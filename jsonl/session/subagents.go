@@ -11,14 +11,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// Subagent is a subagent's transcript in its session's folder.
+// Subagent is the transcript of a subagent.
 type Subagent struct {
-	ID          string `json:"agent"` // without "agent-"
+	ID          string `json:"agent"` // agent id, without the prefix "agent-"
 	Path        string `json:"file"`
-	Size        int64  `json:"bytes"`
-	Type        string `json:"type,omitempty"` // of its meta file: "Explore" …
+	Size        int64  `json:"bytes"`          // of the file
+	Type        string `json:"type,omitempty"` // as its meta file says, such as "Explore"
 	Description string `json:"description,omitempty"`
-	ToolUse     string `json:"tool_use_id,omitempty"` // the tool_use that started it
+	ToolUse     string `json:"tool_use_id,omitempty"` // id of the tool_use that started it
 }
 
 // claim adds a transcript next to the session's: older clients keep those of subagents there.
@@ -113,7 +113,8 @@ func ofSubagent(file string) (folder string, ok bool) {
 	return "", false
 }
 
-// Subagents lists the subagents' transcripts next to a session file, by name, or those in its database.
+// Subagents lists the subagents' transcripts of a session: the files in its folder, sorted by name, or the sessions in
+// its database.
 func Subagents(path string) ([]Subagent, []Warning, error) {
 	if file, id, ok := InDatabase(path); ok {
 		list, err := descendants(file, id)

@@ -11,18 +11,20 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// UnchangedFile starts the result of a Read whose content is that of an earlier one.
+// UnchangedFile begins the result of a Read call on a file that has not changed since an earlier Read.
 const UnchangedFile = "File unchanged since last read"
 
 // unchangedFileLater is the same as Claude Code 2.1.128 and 2.1.139 write it.
 const unchangedFileLater = "Wasted call — file unchanged since your last Read"
 
-// IsUnchangedFile reports whether the result of a Read only says that its content is that of an earlier one.
+// IsUnchangedFile reports whether text is the result of a Read call that only says that the file has not changed since
+// an earlier Read.
 func IsUnchangedFile(text string) bool {
 	return strings.HasPrefix(text, UnchangedFile) || strings.HasPrefix(text, unchangedFileLater)
 }
 
-// CutLineNumber cuts the line number off a line of a file as Read and searches return it: "    12→text", or with a tab.
+// CutLineNumber cuts the line number off a line in the results of Read and search tools: spaces, the number, "→" or a
+// tab, and the text. ok is false for a line without a number; text is then line.
 func CutLineNumber[T string | []byte](line T) (n int, text T, ok bool) {
 	at := 0
 	for at < len(line) && line[at] == ' ' {
@@ -59,8 +61,8 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 // toolUse is the place of a tool_use, and its number among the conversation's, from 1.
 type toolUse struct{ message, block, number int }
 
-// IndexTools records the position of each tool_use for ToolName and ToolUse. Loading calls it; a conversation built
-// by hand needs the call, before others read it, and again where its Messages change.
+// IndexTools builds the index for ToolName, ToolUse and CallNumber. Load calls it. For a Conversation built by hand,
+// call it before these methods, and again after changes of Messages.
 func (conv *Conversation) IndexTools() {
 	conv.tools = map[string]toolUse{}
 	for m := range conv.Messages {
@@ -72,7 +74,7 @@ func (conv *Conversation) IndexTools() {
 	}
 }
 
-// ToolName is the tool of the tool_use with this id, or "".
+// ToolName returns the tool of the tool_use block with this id, or "".
 func (conv *Conversation) ToolName(id string) string {
 	if m, b, ok := conv.ToolUse(id); ok {
 		return conv.Messages[m].Blocks[b].Name
@@ -80,24 +82,24 @@ func (conv *Conversation) ToolName(id string) string {
 	return ""
 }
 
-// ToolUse is the position of a tool_use: message and block index.
+// ToolUse returns the index of the message, and of the block in it, of the tool_use with this id.
 func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	u, ok := conv.tools[id]
 	return u.message, u.block, ok
 }
 
-// CallNumber is the number, from 1, of the call that a block's id names: of the conversation's calls in their order, each
-// id once. It is 0 where there is none.
+// CallNumber returns the number of the tool call with the id of bl, from 1, in order of appearance. Calls with the same
+// id count once. It returns 0 where there is no such call.
 func (conv *Conversation) CallNumber(bl *Block) int { return conv.tools[bl.ID].number }
 
-// Raw reads the JSON value that a block's lengths measure: a string literal, the content array of a tool_result, the
+// Raw reads the JSON value of a block's content from the file: the string of a text, the content of a tool_result, the
 // input of a tool_use.
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Value)
 }
 
-// BlockJSON reads a block as recorded, with every member; nil for one that is on no line.
+// BlockJSON reads the whole JSON object of a block from the file; nil for a placeholder, which is on no line.
 func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Span)
@@ -119,8 +121,8 @@ func (conv *Conversation) readWith(read func() ([]byte, error), bl *Block, span 
 	return raw, nil
 }
 
-// WholeText is the text of a block in raw history: of an offloaded tool_result whose file exists, that of the file;
-// else Text.
+// WholeText returns the text of a block in the raw history: the full text of an offloaded tool_result, else the result
+// of Text.
 func (conv *Conversation) WholeText(message, block int) (string, error) {
 	if conv.Messages[message].Blocks[block].Offload != nil {
 		return conv.OffloadText(message, block)
@@ -128,8 +130,8 @@ func (conv *Conversation) WholeText(message, block int) (string, error) {
 	return conv.Text(message, block)
 }
 
-// Text reads the recorded text of a block: of a text or thinking block, of a tool_result (texts of an array joined by
-// a blank line), the compact JSON of a tool_use's input or of anything else.
+// Text reads the recorded text of a block: the text of text and thinking blocks and of tool_results (texts of an array
+// joined by a blank line), else compact JSON, such as the input of a tool_use.
 func (conv *Conversation) Text(message, block int) (string, error) {
 	raw, err := conv.Raw(message, block)
 	if err != nil || len(raw) == 0 {
@@ -165,23 +167,23 @@ func (conv *Conversation) text(raw []byte, bl *Block) ([]byte, error) {
 	return plainEscapes(out.Bytes()), nil
 }
 
-// BlockReader reads the blocks of a conversation one after another, into buffers that it uses again. What it returns holds
-// until its next call. It is for one goroutine.
+// BlockReader reads blocks of a conversation into buffers that it reuses. A result is valid until the next call. It is
+// not safe for concurrent use.
 type BlockReader struct {
 	conv   *Conversation
 	window jsonl.Window
 }
 
-// NewBlockReader returns a reader of the blocks.
+// NewBlockReader returns a reader of the conversation's blocks.
 func (conv *Conversation) NewBlockReader() *BlockReader { return &BlockReader{conv: conv} }
 
-// Raw is [Conversation.Raw].
+// Raw is like Conversation.Raw.
 func (t *BlockReader) Raw(message, block int) ([]byte, error) {
 	bl := &t.conv.Messages[message].Blocks[block]
 	return t.conv.readWith(func() ([]byte, error) { return t.window.ReadSpan(t.conv.Source, bl.Value) }, bl, bl.Value)
 }
 
-// Text is [Conversation.Text].
+// Text is like Conversation.Text.
 func (t *BlockReader) Text(message, block int) ([]byte, error) {
 	raw, err := t.Raw(message, block)
 	if err != nil {
@@ -190,7 +192,7 @@ func (t *BlockReader) Text(message, block int) ([]byte, error) {
 	return t.Decode(message, block, raw)
 }
 
-// Decode is Text of a block that Raw read: it may be a part of raw.
+// Decode is like Text, given the result of Raw for the block. The text may share memory with raw.
 func (t *BlockReader) Decode(message, block int, raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -198,7 +200,7 @@ func (t *BlockReader) Decode(message, block int, raw []byte) ([]byte, error) {
 	return t.conv.text(raw, &t.conv.Messages[message].Blocks[block])
 }
 
-// WholeText is [Conversation.WholeText].
+// WholeText is like Conversation.WholeText.
 func (t *BlockReader) WholeText(message, block int) ([]byte, error) {
 	if t.conv.Messages[message].Blocks[block].Offload != nil {
 		text, err := t.conv.OffloadText(message, block)

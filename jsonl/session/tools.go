@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Alike is the Claude Code tool that does what a tool of the conversation's client does: a policy knows tools by name,
-// and clients name them differently. It is the name itself of a tool that has no counterpart.
+// Alike returns the Claude Code tool that does what tool, a name of the conversation's client, does. Policies know
+// tools by the names of Claude Code. A tool without a counterpart keeps its own name.
 func (conv *Conversation) Alike(tool string) string { return cmp.Or(conv.alike[tool], tool) }
 
 // members are the names that clients give to what Claude Code calls by the first name of a row, in the inputs of tools
@@ -21,8 +21,9 @@ var members = []string{
 	"command cmd",
 }
 
-// AlikeInput is the input of a tool call, JSON, with the members that its counterpart in Claude Code has added to it: a
-// path, a command. An input that is a patch alone becomes an object. The text itself is returned for a tool without a counterpart, and where it is no object.
+// AlikeInput returns the JSON input of a tool call with members added under the names of Claude Code, such as file_path
+// and command, from the members that the tool has for them. An input that is only a patch becomes an object. Where the
+// tool has no counterpart or text is not an object, AlikeInput returns text.
 func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
 	if conv.alike[tool] == "" {
 		return text

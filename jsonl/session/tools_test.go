@@ -19,12 +19,8 @@ func TestAlike(t *testing.T) {
 		{"read", "Read", `[1]`, `[1]`},
 		{"Grep", "Grep", `{"path":"src"}`, `{"path":"src"}`},
 	} {
-		if got := conv.Alike(tt.tool); got != tt.alike {
-			t.Errorf("%s is alike to %s, want %s", tt.tool, got, tt.alike)
-		}
-		if got := string(conv.AlikeInput(tt.tool, []byte(tt.in))); got != tt.want {
-			t.Errorf("%s: %s\n got %s\nwant %s", tt.tool, tt.in, got, tt.want)
-		}
+		same(t, tt.alike, conv.Alike(tt.tool), tt.tool)
+		same(t, tt.want, string(conv.AlikeInput(tt.tool, []byte(tt.in))), tt.tool, tt.in)
 	}
 }
 

@@ -23,11 +23,7 @@ func TestCompareVersions(t *testing.T) {
 		{"2..3", "2.0.3", 0},
 	} {
 		sign := func(n int) int { return max(-1, min(1, n)) }
-		if got := sign(CompareVersions(tt.a, tt.b)); got != tt.want {
-			t.Errorf("CompareVersions(%q, %q) has the sign %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-		if got := sign(CompareVersions(tt.b, tt.a)); got != -tt.want {
-			t.Errorf("CompareVersions(%q, %q) has the sign %d, want %d", tt.b, tt.a, got, -tt.want)
-		}
+		same(t, tt.want, sign(CompareVersions(tt.a, tt.b)), tt.a, tt.b)
+		same(t, -tt.want, sign(CompareVersions(tt.b, tt.a)), tt.b, tt.a)
 	}
 }

@@ -1,4 +1,5 @@
-// Package preset looks up the built-in policies by policy name or product name.
+// Package preset finds built-in policies by the name of a policy or of a product. A bare name is the name of a product
+// without a version, such as claude-code. An examined release is one whose rules the authors have read.
 package preset
 
 import (
@@ -23,8 +24,8 @@ const (
 	extension = ".yaml"
 )
 
-// Library is the built-in policies of a registry's families. It reads each file once, when it is first asked for, and
-// may be used by several goroutines.
+// Library is the built-in policies of a registry. It reads each file once, at its first use, and is safe for concurrent
+// use.
 type Library struct {
 	reg    policy.Registry
 	files  map[string]fs.FS // of the built-in policies, by name
@@ -33,7 +34,7 @@ type Library struct {
 	own    []string // names and aliases, sorted
 	scores func() ScoreFile
 
-	// OnRead, where it is set before the first use, is called with the name of each file that Resolve reads.
+	// OnRead, if set before the first use, is called with the name of each file that Resolve reads.
 	OnRead func(path string)
 
 	mu      sync.Mutex
@@ -41,7 +42,7 @@ type Library struct {
 	decoded map[string]*policy.Policy // by policy; never changed, guarded by mu
 }
 
-// New is the library of a registry.
+// New returns the library of the policies in a registry.
 func New(reg policy.Registry) *Library {
 	l := &Library{
 		reg: reg, files: map[string]fs.FS{}, alias: map[string]policy.Alias{}, scores: sync.OnceValue(ReadScores), heads: map[string]*head{}, decoded: map[string]*policy.Policy{},
@@ -69,21 +70,21 @@ func New(reg policy.Registry) *Library {
 	return l
 }
 
-// Names is [Library.Names] for a program that asks once.
+// Names is like Library.Names, for a program that asks once.
 func Names(reg policy.Registry) []string { return New(reg).Names() }
 
-// Load is [Library.Load] for a program that loads one policy.
+// Load is like Library.Load, for a program that loads one policy.
 func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
 	return New(reg).Load(nameOrFile)
 }
 
-// Resolve is [Library.Resolve] for a program that decodes one policy.
+// Resolve returns Library.Resolve, for a program that decodes one policy.
 func Resolve(reg policy.Registry) policy.Resolve { return New(reg).Resolve }
 
-// Names lists the built-in policies, sorted; aliases and the bare names of products are not among them.
+// Names returns the sorted names of the built-in policies, without aliases and bare names.
 func (l *Library) Names() []string { return slices.Clone(l.names) }
 
-// Aliases returns the aliases of built-in policies by name.
+// Aliases returns the aliases of built-in policies, by name.
 func (l *Library) Aliases() map[string]policy.Alias { return maps.Clone(l.alias) }
 
 // head is what the file of a built-in policy says before it is decoded.
@@ -159,8 +160,7 @@ func (l *Library) checkHead(p *policy.Policy, name string) error {
 	return nil
 }
 
-// Read is the YAML of a built-in policy and its name, found by that name or a product's, which means its newest
-// release. The caller does not change it.
+// Read returns the YAML of a built-in policy and its own name. name is as in Load. The caller must not modify data.
 func (l *Library) Read(name string) (data []byte, canonical string, err error) {
 	c, err := l.For(name, Client{})
 	if err != nil {
@@ -176,17 +176,18 @@ func (l *Library) Read(name string) (data []byte, canonical string, err error) {
 	return h.text, c.Policy, nil
 }
 
-// Known lists the names of built-in policies, their aliases, and the names of products, sorted.
+// Known returns the sorted names of built-in policies, of their aliases, and of products.
 func (l *Library) Known() []string {
 	return slices.Sorted(slices.Values(slices.Concat(l.own, l.Products())))
 }
 
-// Load reads a policy: a built-in one, named as for Read, or a file.
+// Load reads a built-in policy, whose name may be any of Library.For, or a file. A bare name stands for the newest
+// release. It returns an error for an unknown name or an invalid file.
 func (l *Library) Load(nameOrFile string) (*policy.Policy, error) {
 	return l.LoadFor(nameOrFile, Client{})
 }
 
-// LoadFor is Load for the session of a client: see For.
+// LoadFor is like Load, with names as in For for the session of client.
 func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, error) {
 	if policy.IsFile(nameOrFile) {
 		p, err := l.decode(nameOrFile, client)
@@ -257,7 +258,7 @@ func (l *Library) decode(nameOrFile string, client Client) (*policy.Policy, erro
 	return policy.Decode(shown, data, l.reg, resolve)
 }
 
-// Resolve is a [policy.Resolve] of built-in policies and files.
+// Resolve is a policy.Resolve for built-in policies and files.
 func (l *Library) Resolve(nameOrFile string) (data []byte, shown string, err error) {
 	if !policy.IsFile(nameOrFile) {
 		return l.Read(nameOrFile)

@@ -16,26 +16,26 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// What may stand in the place of a version, as in claude-code@latest.
+// Words for a version after the @, as in claude-code@latest.
 const (
-	// RecordedVersion means what a product's bare name means: the release that was current when a session was
-	// recorded.
+	// RecordedVersion after an @ means the same as no version: NAME@recorded-version is the bare name NAME
+	// (Library.For).
 	RecordedVersion = "recorded-version"
-	// Latest is the newest release.
+	// Latest after an @ means the newest known release: NAME@latest.
 	Latest = "latest"
 )
 
-// Recorded is the policy of what the client really did: that of commands that are given none.
+// Recorded is the name of the policy that repeats what the client really did. Commands use it where no policy is named.
 const Recorded = "recorded"
 
-// Release is a built-in policy, or the alias of one, that stands for a product's releases from a version on.
+// Release is a built-in policy, or an alias of one, that stands for the releases of a product from a version on.
 type Release struct {
-	Policy  string
-	Version string // the first of them
+	Policy  string // name of the policy or alias
+	Version string // first release that it stands for
 	Valid   policy.Valid
 }
 
-// Releases lists the built-in policies of a product, oldest first; none of a name that is no product's.
+// Releases returns the built-in policies of a product, oldest release first; none for a name that is no product's.
 func (l *Library) Releases(product string) (list []Release) {
 	for _, name := range l.own {
 		if !strings.HasPrefix(name, product) {
@@ -49,7 +49,7 @@ func (l *Library) Releases(product string) (list []Release) {
 	return list
 }
 
-// Products lists the bare names: each means a release of the product, by the session that is replayed.
+// Products returns the bare names. Each stands for a release of the product that depends on the session (For).
 func (l *Library) Products() (list []string) {
 	for _, name := range l.own {
 		if h, err := l.head(name); err == nil && h.product != "" {
@@ -60,16 +60,16 @@ func (l *Library) Products() (list []string) {
 	return slices.Compact(list)
 }
 
-// Client is what recorded a session. Its zero value is a session of which nothing is known.
+// Client describes what recorded a session. The zero value is a session of which nothing is known.
 type Client struct {
-	Product  string    // as a policy's bare name
-	Version  string    // of the product; "": unknown
-	Provider string    // of its models; "": unknown
-	Time     time.Time // of the session; zero: unknown
-	Cleared  bool      // it records results that were cleared
+	Product  string    // bare name, such as claude-code
+	Version  string    // its version; "": unknown
+	Provider string    // provider of its models; "": unknown
+	Time     time.Time // time of the session; zero: unknown
+	Cleared  bool      // the session records cleared tool results
 }
 
-// ClientOf is what recorded a conversation.
+// ClientOf returns the Client of a conversation.
 func ClientOf(conv *session.Conversation) Client {
 	c := Client{Product: conv.Product, Version: conv.Version, Provider: conv.Provider, Cleared: len(conv.Micro) > 0}
 	for i := range conv.Messages {
@@ -80,16 +80,16 @@ func ClientOf(conv *session.Conversation) Client {
 	return c
 }
 
-// Chosen is the built-in policy that a name means.
+// Chosen is the built-in policy that a name stands for.
 type Chosen struct {
-	Policy  string
-	Version string // the very release that was asked for or that recorded the session; "": that of the policy
-	Why     string // why a product's bare name means it: "" where it was named
-	Older   bool   // the session is older than it: no release of its time is known
-	Newer   string // that the version is newer than those that were read, or that there is a newer release; part of Why
+	Policy  string // its name
+	Version string // release that was asked for or that recorded the session; "": that of the policy
+	Why     string // why a bare name stands for it; "": its own name was given
+	Older   bool   // the session is older than this policy's release: no release of its time is known
+	Newer   string // a note that the version is newer than every examined release, or that a newer release exists; else "". It is part of Why.
 }
 
-// BySession reports whether the session decides which policy a name means.
+// BySession reports whether it depends on the session which policy a name stands for.
 func (l *Library) BySession(name string) bool {
 	list, _, version, at := l.cut(name)
 	return len(list) > 0 && (!at || version == RecordedVersion)
@@ -107,10 +107,16 @@ func (l *Library) cut(name string) (list []Release, product, version string, at 
 	return l.Releases(product), product, version, at
 }
 
-// For finds the policy that a name means for the session of a client: a product's bare name means the release that
-// was current then, which for a session of the product itself is the one that recorded it, or the policy that the
-// product has for the provider of its models; NAME@latest the newest; NAME@VERSION or NAME-VERSION that version's. Any
-// other name is that of a policy.
+// For finds the built-in policy that name stands for:
+//
+//   - a bare name, for a session of that product: the policy of the release that recorded the session, or the
+//     policy that the product has for the session's provider
+//   - a bare name, for any other session: the release that was current at its time, or the newest if that is unknown
+//   - NAME@latest: the newest release
+//   - NAME@VERSION or NAME-VERSION: the release with that version
+//   - any other name: the policy with that name, whether or not it exists
+//
+// It returns an error for an unknown product or an invalid version around an @.
 func (l *Library) For(name string, c Client) (Chosen, error) {
 	chosen, err := l.choose(name, c)
 	if a, ok := l.alias[chosen.Policy]; ok {
@@ -214,7 +220,7 @@ func ended(product string, list []Release) string {
 	return fmt.Sprintf("no %s of after %s was read: the rules of %s are assumed", product, last.Valid.Until, last.Policy)
 }
 
-// Unread says that the client of a session is newer than those of its product that were read; "": it is not.
+// Unread returns a note where the client of a session is newer than every examined release of its product, else "".
 func (l *Library) Unread(c Client) string {
 	list := l.Releases(c.Product)
 	if len(list) == 0 || !isVersion(c.Version) {
@@ -242,7 +248,7 @@ func newerThan(product string, list []Release, version string) string {
 // ofVersion is the newest release that is not later than a version, else the oldest.
 func ofVersion(list []Release, version string) Release {
 	for _, r := range slices.Backward(list) {
-		if compareVersions(r.Version, version) <= 0 {
+		if compareVersions(r.Version, version) <= 0 || strings.HasPrefix(r.Version, version+".") {
 			return r
 		}
 	}
@@ -275,16 +281,16 @@ func isVersion(s string) bool {
 	return ok
 }
 
-// Default names the policies that a command uses where none is named.
+// Default has the names of the policies that commands use where none is given.
 type Default struct {
-	Compare    []string
-	Thresholds string
+	Compare    []string // for ctxkit compare
+	Thresholds string   // for ctxkit thresholds
 }
 
 //go:embed defaults.yaml
 var defaults []byte
 
-// Defaults reads the policies of commands; a test checks them.
+// Defaults returns the embedded defaults.
 func Defaults() (d Default) {
 	if err := yaml.Load(defaults, &d, yaml.WithKnownFields()); err != nil {
 		return Default{}

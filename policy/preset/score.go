@@ -7,19 +7,18 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// ScoreFile holds the scores of the built-in policies of products whose sessions are recorded: a release is scored on
-// the sessions that it recorded, a policy of the same family that is no release on all of them.
+// ScoreFile holds the scores of the built-in policies of products whose sessions can be read. The policy of a release
+// is scored on the sessions that the release recorded; any other policy of the family on all sessions of the product.
 type ScoreFile struct {
-	MadeBy   string                   `json:"made_by"`  // the program that writes the file
-	Products map[string]*policy.Score `json:"products"` // by product: its releases together
-	Policies map[string]*policy.Score `json:"policies"` // by name
+	MadeBy   string                   `json:"made_by"`  // program that writes the file
+	Products map[string]*policy.Score `json:"products"` // by product: all its releases together
+	Policies map[string]*policy.Score `json:"policies"` // by name of the policy
 }
 
 //go:embed scores.json
 var scores []byte
 
-// ReadScores reads the scores, which scripts/genscores makes from recorded sessions; a test checks them. They are JSON,
-// because each start reads them, and YAML takes ten times as long.
+// ReadScores returns the embedded scores, which scripts/genscores makes from recorded sessions.
 func ReadScores() (s ScoreFile) {
 	if err := json.Unmarshal(scores, &s); err != nil {
 		return ScoreFile{}

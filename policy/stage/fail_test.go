@@ -21,8 +21,7 @@ func TestSummaryRequestsFail(t *testing.T) {
 		t.Run(def.Name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			for range 20 {
-				c.Prompt(strings.Repeat("x", 4*40000))
-				c.Assistant(stagetest.Say(strings.Repeat("y", 4*40000)))
+				c.Play(`prompt x*%d; assistant say y*%d`, 4*40000, 4*40000)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, def, nil))
 			r.Window = 5000

@@ -1,8 +1,8 @@
-// Package stage lists the families of stages. Each folder is one: a product, a library or a provider, with its stages
-// (one file and one function defineX each), their texts and limits, and its built-in policies (*.yaml).
+// Package stage lists the families of stages. Each folder holds one family, that is one product, library or provider:
+// its stages (a file and a function defineX each), their texts and limits, and its built-in policies (*.yaml).
 //
-// Package measure has the lengths and estimates that several families use, summarize what a summary is made of,
-// stagetest a bench for the tests of stages.
+// Three packages serve the families: measure has lengths and estimates that several of them use, summarize makes the
+// texts of summaries, and stagetest helps to test stages.
 package stage
 
 import (
@@ -37,10 +37,10 @@ import (
 //go:embed */*.yaml
 var presets embed.FS
 
-// Registry holds the stages and policies of all families.
+// Registry returns a registry of the stages of all families. Its error is that of policy.NewRegistry.
 func Registry() (policy.Registry, error) { return policy.NewRegistry(Families()...) }
 
-// Families lists the families of stages by name, each with the policies in its folder.
+// Families returns the families of stages, sorted by name, each with the policies in its folder.
 func Families() []policy.Family {
 	list := []policy.Family{
 		anthropic.Family(),

@@ -55,9 +55,7 @@ func TestSummaryOrTail(t *testing.T) {
 					}
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			same(t, tt.want, got)
 		})
 	}
 }

@@ -3,8 +3,6 @@ package view
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -75,9 +73,7 @@ func TestPayloadCountsOnce(t *testing.T) {
 	apply(t, v,
 		policy.Edit{Stage: "client", Kind: policy.KindCacheEdit, Target: at(0), Carrier: 1},
 		policy.Edit{Stage: "other", Kind: policy.KindClear, Target: at(0), New: &placeholder})
-	if v.PayloadTokens() != text {
-		t.Errorf("deleted, then cleared: payload of %d tokens, want %d", v.PayloadTokens(), text)
-	}
+	same(t, text, v.PayloadTokens(), "deleted, then cleared: payload of")
 	apply(t, v, policy.Edit{Stage: "client", Kind: policy.KindServerKeep, Target: at(0)})
 	if want := text + v.content(&placeholder)[0]; v.PayloadTokens() != want || v.Tokens() != want {
 		t.Errorf("lifted: payload of %d tokens, view of %d, want %d", v.PayloadTokens(), v.Tokens(), want)
@@ -97,9 +93,7 @@ func TestCacheEdits(t *testing.T) {
 	}
 	want := func(list ...policy.CacheEdit) {
 		t.Helper()
-		if diff := cmp.Diff(list, v.CacheEdits()); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		same(t, list, v.CacheEdits())
 	}
 	want()
 	apply(t, v, client(policy.KindCacheEdit, 1, 2), client(policy.KindCacheEdit, 0, 3))

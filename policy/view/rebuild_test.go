@@ -32,9 +32,7 @@ func TestRebuildKeepsPlaces(t *testing.T) {
 		}
 		blocks += v.SentBlocks(id)
 	}
-	if v.Places() != blocks {
-		t.Errorf("%d places, want %d", v.Places(), blocks)
-	}
+	same(t, blocks, v.Places())
 }
 
 // TestRebuildAhead holds that a message that a rebuild takes in before it is offered arrives with each rebuild until then.
@@ -65,9 +63,7 @@ func TestRebuildLeaves(t *testing.T) {
 		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: keep}); err != nil {
 			t.Fatal(err)
 		}
-		if v.LeftTokens() != 4 {
-			t.Errorf("keeping %v: %d tokens left, want 4", keep, v.LeftTokens())
-		}
+		same(t, 4, v.LeftTokens(), keep)
 	}
 }
 

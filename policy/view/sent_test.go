@@ -3,8 +3,6 @@ package view
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -48,12 +46,8 @@ func TestKeptEarlyArrivesOnce(t *testing.T) {
 	v.Join(1)
 	apply(t, v, policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2}})
 	want := []policy.ItemID{0, 1, 2}
-	if diff := cmp.Diff(want, v.Arrived()); diff != "" {
-		t.Errorf("after the summary: -want +got\n%s", diff)
-	}
+	same(t, want, v.Arrived(), "after the summary")
 	v.Join(2)
 	v.Join(3)
-	if diff := cmp.Diff(append(want, 3), v.Arrived()); diff != "" {
-		t.Errorf("after the messages joined: -want +got\n%s", diff)
-	}
+	same(t, append(want, 3), v.Arrived(), "after the messages joined")
 }

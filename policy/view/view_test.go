@@ -42,18 +42,14 @@ func TestHasAfterCollapseAndRebuild(t *testing.T) {
 		policy.Edit{Kind: policy.KindSummarize, Insert: stub(), Keep: []policy.ItemID{5}},
 	)
 	for id, want := range map[policy.ItemID]bool{0: false, 3: false, 4: false, 5: true, -1: false, -2: true} {
-		if got := v.Has(id); got != want {
-			t.Errorf("Has(%d) = %t, want %t", id, got, want)
-		}
+		same(t, want, v.Has(id), id)
 	}
 	if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{3}}); err == nil {
 		t.Error("a collapsed message could be removed once more")
 	}
 	// A recorded compaction may bring it back.
 	apply(t, v, policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{3, 5}})
-	if diff := cmp.Diff([]policy.ItemID{3, 5}, v.IDs()); diff != "" {
-		t.Errorf("kept: -want +got\n%s", diff)
-	}
+	same(t, []policy.ItemID{3, 5}, v.IDs(), "kept")
 	if v.Len() != 2 || v.Tokens() != 2 {
 		t.Errorf("%d items of %d tokens, want 2 of 2", v.Len(), v.Tokens())
 	}
@@ -76,9 +72,7 @@ func TestRebuildOrder(t *testing.T) {
 	if _, err := v.Apply(e); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]policy.ItemID{3, 0, -1, 4, -2}, v.IDs()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	same(t, []policy.ItemID{3, 0, -1, 4, -2}, v.IDs())
 }
 
 // A window that slides over a long conversation is not walked over from its beginning each time: what left is passed
@@ -110,9 +104,7 @@ func TestItemsPassOverWhatLeft(t *testing.T) {
 	for m := n - window; m < n; m++ {
 		want = append(want, policy.ItemID(m))
 	}
-	if diff := cmp.Diff(want, v.IDs()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	same(t, want, v.IDs())
 }
 
 // A rebuild that is refused leaves the view as it was.
@@ -125,9 +117,7 @@ func TestRebuildRefused(t *testing.T) {
 		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Lead: keep[:1], Keep: keep}); err == nil {
 			t.Errorf("keeping %v on both sides: no error", keep)
 		}
-		if diff := cmp.Diff([]policy.ItemID{0, 1, 2}, v.IDs()); diff != "" {
-			t.Errorf("keeping %v: -want +got\n%s", keep, diff)
-		}
+		same(t, []policy.ItemID{0, 1, 2}, v.IDs(), keep)
 	}
 }
 
@@ -168,5 +158,13 @@ func TestFailuresAreBounded(t *testing.T) {
 	var over *jsonl.LimitError
 	if _, err := v.Apply(fail); !errors.As(err, &over) || over.Name != "edits" {
 		t.Errorf("a third one: %v, want an error of the limit edits", err)
+	}
+}
+
+// same fails a test whose result is not the one that is wanted; of says what it is of.
+func same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
 	}
 }

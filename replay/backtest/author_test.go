@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -35,9 +36,7 @@ func TestByAuthor(t *testing.T) {
 	}
 	s := Sum("p", []*SessionScore{one("b", 9, 8), one("a", 7, 6), one("b", 10, 7), {Author: "none"}})
 	s.SetLeast(10)
-	if err := s.SetBar("read_within_5", 86); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetBar("read_within_5", 86))
 	s.ByAuthor()
 	if len(s.Authors) != 2 {
 		t.Fatalf("%+v", s.Authors)

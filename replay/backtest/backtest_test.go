@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
 )
@@ -18,10 +19,7 @@ func shipped(name string) string {
 // own arithmetic.
 func TestScore(t *testing.T) {
 	conv := load(t, shipped("big.jsonl"))
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
 	for _, c := range []struct {
 		key, value string
 		alarms     int
@@ -35,13 +33,8 @@ func TestScore(t *testing.T) {
 		{"window.context", "400000", 0, false, nil},
 	} {
 		pol := named(t, "claude-code-2.1.19")
-		if err := pol.Set(c.key, c.value); err != nil {
-			t.Fatal(err)
-		}
-		s, err := backtest.Score(rec, pol, backtest.ScoreOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, pol.Set(c.key, c.value))
+		s := must.Get(backtest.Score(rec, pol, backtest.ScoreOptions{}))(t)
 		if len(s.Compactions) != 1 {
 			t.Fatalf("%d compactions", len(s.Compactions))
 		}
@@ -159,9 +152,7 @@ func TestBars(t *testing.T) {
 	}{
 		{"hits", 75, true}, {"hits", 75.1, false}, {"alarms", 25, true}, {"alarms", 24.9, false}, {"break_kind", 100, true},
 	} {
-		if err := r.SetBar(c.measure, c.bar); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.SetBar(c.measure, c.bar))
 		holds := !slices.ContainsFunc(backtest.Failed(r.Fidelity), func(m backtest.Bar) bool { return m.Name == c.measure })
 		if holds != c.holds {
 			t.Errorf("%s against %v: holds %v", c.measure, c.bar, holds)
@@ -175,16 +166,10 @@ func TestBars(t *testing.T) {
 // TestEverySession: whatever a file holds, every recorded compaction is a hit, a miss, or said not to be scored, and
 // every break has its place.
 func TestEverySession(t *testing.T) {
-	files, err := filepath.Glob(shipped("*.jsonl"))
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d sessions: %v", len(files), err)
-	}
+	files := must.Glob(t, 10, shipped("*.jsonl"))
 	for _, path := range files {
 		conv := load(t, path)
-		rec, err := replay.NewRecord(conv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(conv))(t)
 		for _, name := range []string{"none", "claude-code-2.1.19", "claude-code-2.1.119", "claude-code-pipeline", "opencode", "three-layer"} {
 			s, err := backtest.Score(rec, named(t, name), backtest.ScoreOptions{})
 			if err != nil {

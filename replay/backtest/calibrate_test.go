@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -41,10 +42,7 @@ func row(t *testing.T, c *backtest.Calibrated, clients, model, counter string) b
 
 func calibrated(t *testing.T, fit backtest.Fitting, trials ...*backtest.GrowthTrial) *backtest.Calibrated {
 	t.Helper()
-	c, err := backtest.Calibrate(trials, fit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(backtest.Calibrate(trials, fit))(t)
 	return c
 }
 
@@ -139,10 +137,7 @@ func TestCalibrateOutOfSample(t *testing.T) {
 	for _, fit := range backtest.Fittings() {
 		var foretold [2]float64
 		for i, last := range []int{5000, 9000} {
-			c, err := backtest.Calibrate(trials(last), fit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(backtest.Calibrate(trials(last), fit))(t)
 			r := row(t, c, "2.1.52-2.1.90", backtest.All, tokens.NameUsage)
 			if r.Requests != 1 {
 				t.Fatalf("%s: %d requests scored", fit, r.Requests)
@@ -218,21 +213,10 @@ func TestTrialUpdated(t *testing.T) {
 			line("progress", "p1", "a1", version, `"data":{"type":"hook_progress","hookEvent":"SessionStart","hookName":"SessionStart:resume"}`) +
 			line("user", "u2", "p1", version, prompt) + line("assistant", "a2", "u2", version, answer("m2", 30000)) +
 			line("user", "u3", "a2", version, prompt) + line("assistant", "a3", "u3", version, answer("m3", 30020))
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := replay.NewRecord(f.Main)
-		if err != nil {
-			t.Fatal(err)
-		}
-		trial, err := backtest.NewTrial(rec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
+		rec := must.Get(replay.NewRecord(f.Main))(t)
+		trial := must.Get(backtest.NewTrial(rec))(t)
 		var got []bool
 		for _, s := range trial.Steps {
 			got = append(got, s.Anchor)
@@ -246,14 +230,8 @@ func TestTrialUpdated(t *testing.T) {
 
 func TestTrial(t *testing.T) {
 	conv := load(t, shipped("microcompact.jsonl"))
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	trial, err := backtest.NewTrial(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
+	trial := must.Get(backtest.NewTrial(rec))(t)
 	if len(trial.Steps) != len(conv.Requests)-1 {
 		t.Fatalf("%d steps of %d requests", len(trial.Steps), len(conv.Requests))
 	}

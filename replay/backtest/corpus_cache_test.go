@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -71,9 +72,7 @@ func judgeCache(t *testing.T, files []string, bars cacheBars) {
 	r := backtest.Sum("recorded", sessions)
 	r.SetLeast(1)
 	for name, bar := range bars.named {
-		if err := r.SetBar(name, bar); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.SetBar(name, bar))
 	}
 	judged := 0
 	for _, m := range r.Fidelity {
@@ -95,13 +94,8 @@ func judgeCache(t *testing.T, files []string, bars cacheBars) {
 
 // recorded replays the recorded track.
 func recorded(t *testing.T, conv *session.Conversation) *replay.Timeline {
-	tl, err := replay.Run(conv, named(t, "recorded"), replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tl.CheckValid(); err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(replay.Run(conv, named(t, "recorded"), replay.Options{}))(t)
+	must.Do(t, tl.CheckValid())
 	return tl
 }
 

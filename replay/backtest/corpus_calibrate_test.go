@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -40,14 +41,8 @@ func corpusTrials(t *testing.T, variable string, others bool) []*backtest.Growth
 		if conv.Agent != "" && filepath.Base(filepath.Dir(path)) == "subagents" || (conv.Product != session.Product) != others {
 			continue
 		}
-		rec, err := replay.NewRecordWith(conv, replay.RecordOptions{Encoders: encoders})
-		if err != nil {
-			t.Fatal(err)
-		}
-		trial, err := backtest.NewTrial(rec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecordWith(conv, replay.RecordOptions{Encoders: encoders}))(t)
+		trial := must.Get(backtest.NewTrial(rec))(t)
 		if len(trial.Steps) > 0 {
 			trials = append(trials, trial)
 		}
@@ -80,10 +75,7 @@ func TestOtherCorpusCalibration(t *testing.T) {
 		"others": {others, 35, map[backtest.Fitting]float64{backtest.FitFirstHalf: 1.7, backtest.FitBoth: 1.7, backtest.FitOthers: 3.5}},
 	} {
 		for fit, most := range set.most {
-			c, err := backtest.Calibrate(all, fit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(backtest.Calibrate(all, fit))(t)
 			by := map[string][]float64{}
 			for _, s := range c.Sessions {
 				if s.Counter == tokens.NameUsage && s.Requests >= 5 && slices.ContainsFunc(set.trials, func(t *backtest.GrowthTrial) bool { return t.File == s.File }) {
@@ -118,14 +110,9 @@ type fittedRates struct {
 // checkRates holds the rates of tokenizers against those that the trials give.
 func checkRates(t *testing.T, trials []*backtest.GrowthTrial, tokenizers ...string) {
 	path := filepath.Join("..", "tokens", "rates.json")
-	doc, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(os.ReadFile(path))(t)
 	var f fittedRates
-	if err := json.Unmarshal(doc, &f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(doc, &f))
 	for _, tokenizer := range tokenizers {
 		sessions := 0
 		for _, trial := range trials {
@@ -141,10 +128,7 @@ func checkRates(t *testing.T, trials []*backtest.GrowthTrial, tokenizers ...stri
 		for m, v := range backtest.FitRates(trials, tokenizer) {
 			f.Rates[tokenizer][tokens.Measure(m).String()] = math.Round(v*1e4) / 1e4
 		}
-		got, err := tokens.DefaultRates(tokenizer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(tokens.DefaultRates(tokenizer))(t)
 		for m, v := range got {
 			name := tokens.Measure(m).String()
 			if want := f.Rates[tokenizer][name]; math.Abs(v-want) > 0.002+0.01*math.Abs(want) && !golden.Update() {
@@ -153,13 +137,8 @@ func checkRates(t *testing.T, trials []*backtest.GrowthTrial, tokenizers ...stri
 		}
 	}
 	if golden.Update() {
-		doc, err := json.MarshalIndent(f, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, append(doc, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(json.MarshalIndent(f, "", " "))(t)
+		must.Do(t, os.WriteFile(path, append(doc, '\n'), 0o644))
 	}
 }
 
@@ -167,10 +146,7 @@ func checkRates(t *testing.T, trials []*backtest.GrowthTrial, tokenizers ...stri
 // begin with: the common ones are those of the other sessions.
 func checkErrors(t *testing.T, trials []*backtest.GrowthTrial) {
 	for _, fit := range []backtest.Fitting{backtest.FitOthers, backtest.FitBoth} {
-		c, err := backtest.Calibrate(trials, fit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(backtest.Calibrate(trials, fit))(t)
 		byBand := map[string]map[string]backtest.CalibratedRow{}
 		for _, r := range c.Rows {
 			if r.Model != backtest.All {
@@ -202,10 +178,7 @@ func checkErrors(t *testing.T, trials []*backtest.GrowthTrial) {
 // checkEachSet holds the bars of both sets: the common rates of a session are those of other projects, of both sets,
 // and then its own first half.
 func checkEachSet(t *testing.T, corpus, more []*backtest.GrowthTrial) {
-	c, err := backtest.Calibrate(slices.Concat(corpus, more), backtest.FitBoth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(backtest.Calibrate(slices.Concat(corpus, more), backtest.FitBoth))(t)
 	for name, set := range map[string][]*backtest.GrowthTrial{"corpus": corpus, "wider": more} {
 		files := map[string]bool{}
 		for _, trial := range set {
@@ -231,10 +204,7 @@ func checkEachSet(t *testing.T, corpus, more []*backtest.GrowthTrial) {
 // checkScaled holds that the usage counter is better than the others, too, where these are given the one factor that
 // fits the first half of the session best.
 func checkScaled(t *testing.T, trials []*backtest.GrowthTrial) {
-	c, err := backtest.Calibrate(scaled(trials), backtest.FitBoth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(backtest.Calibrate(scaled(trials), backtest.FitBoth))(t)
 	var usage backtest.CalibratedRow
 	for _, r := range c.Rows {
 		if r.Clients != backtest.All {

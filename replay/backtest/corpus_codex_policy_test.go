@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
@@ -22,14 +23,8 @@ func TestCodexCorpus(t *testing.T) {
 	if root == "" {
 		t.Skip("CTXKIT_CODEX is not set")
 	}
-	files, err := filepath.Glob(filepath.Join(root, "*.jsonl.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(err, len(files))
-	}
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Glob(t, 1, root, "*.jsonl.gz")
+	reg := must.Get(registry())(t)
 	want := codexCounts(t, filepath.Join(root, "recorded-compactions.tsv"))
 	recorded, hits, alarms, free, predicted, near := 0, 0, 0, 0, 0, 0
 	for _, path := range files {
@@ -37,22 +32,10 @@ func TestCodexCorpus(t *testing.T) {
 		if len(conv.Boundaries) == 0 && testing.Short() {
 			continue
 		}
-		pol, err := preset.New(reg).LoadFor("codex@"+preset.RecordedVersion, preset.ClientOf(conv))
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := replay.NewRecord(conv)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := backtest.Score(rec, pol, backtest.ScoreOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		tl, err := rec.Replay(pol, replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.New(reg).LoadFor("codex@"+preset.RecordedVersion, preset.ClientOf(conv)))(t)
+		rec := must.Get(replay.NewRecord(conv))(t)
+		s := must.Get(backtest.Score(rec, pol, backtest.ScoreOptions{}))(t)
+		tl := must.Get(rec.Replay(pol, replay.Options{}))(t)
 		main := []replay.Request{}
 		for i := range tl.Requests {
 			if q := tl.Requests[i]; q.Kind == "main" {
@@ -89,17 +72,11 @@ func TestCodexCorpus(t *testing.T) {
 // codexCounts are what Codex compared at each recorded compaction, by file and line, as the corpus lists it: the last
 // total, its estimate of the items after it, and that of the encrypted reasoning, which the corpus' authors estimated too.
 func codexCounts(t *testing.T, path string) map[string][3]int {
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	r := csv.NewReader(f)
 	r.Comma = '\t'
-	rows, err := r.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(r.ReadAll())(t)
 	all := map[string][3]int{}
 	for _, row := range rows[1:] {
 		var n [3]int

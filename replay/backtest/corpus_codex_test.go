@@ -2,8 +2,9 @@ package backtest_test
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestCorpusCodexCache holds the simulated automatic cache of the recorded track against the recorded reads of Codex
@@ -13,10 +14,7 @@ func TestCorpusCodexCache(t *testing.T) {
 	if dir == "" {
 		t.Skip("CTXKIT_CODEX names no folder of real sessions")
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := must.Glob(t, 1, dir, "*.jsonl.gz")
 	type score struct{ requests, near, same, input, read, simulated int }
 	var all score
 	models := map[string]*score{}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -43,10 +44,7 @@ type measured struct {
 // TestCorpusLosses measures losses.json and markers.json over all sessions, and scores losses.json with each author left out. A group whose cost is not nearer
 // to the recorded one with the loss expected from other authors has no loss in the table.
 func TestCorpusLosses(t *testing.T) {
-	kinds, err := cache.DefaultKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := must.Get(cache.DefaultKinds())(t)
 	var all []measured
 	marked := make([]map[string][2]int, len(kinds.Markers)) // by author: requests with the marker, and misses
 	for _, env := range []string{"CTXKIT_CORPUS", "CTXKIT_MORE", "CTXKIT_CODEX", "CTXKIT_AGENTS"} {
@@ -54,7 +52,7 @@ func TestCorpusLosses(t *testing.T) {
 		if dir == "" {
 			t.Skip(env + " names no folder of real sessions")
 		}
-		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".gz") || strings.Contains(path, "copilot") {
 				return err
 			}
@@ -71,10 +69,7 @@ func TestCorpusLosses(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	table := lossesOf(all)
 	for group, better := range leaveAuthorsOut(t, all) {
@@ -82,18 +77,13 @@ func TestCorpusLosses(t *testing.T) {
 			table[group].Lower, table[group].Upper, table[group].Idle = 0, 0, nil
 		}
 	}
-	text, err := json.MarshalIndent(table, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.MarshalIndent(table, "", " "))(t)
 	golden.Check(t, filepath.Join("..", "cache", "losses.json"), append(text, '\n'))
 	markers := slices.Clone(kinds.Markers)
 	for i := range markers {
 		summarizeMarker(&markers[i], marked[i])
 	}
-	if text, err = json.MarshalIndent(markers, "", " "); err != nil {
-		t.Fatal(err)
-	}
+	text = must.Get(json.MarshalIndent(markers, "", " "))(t)
 	golden.Check(t, filepath.Join("..", "cache", "markers.json"), append(text, '\n'))
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/backtest"
@@ -17,14 +18,8 @@ func TestOpencodePrunes(t *testing.T) {
 	if dir == "" {
 		t.Skip("CTXKIT_AGENTS names no folder of real sessions")
 	}
-	paths, err := filepath.Glob(filepath.Join(dir, "opencode", "*.json.gz"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no sessions in %s/opencode: %v", dir, err)
-	}
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Glob(t, 1, dir, "opencode", "*.json.gz")
+	reg := must.Get(registry())(t)
 	library := preset.New(reg)
 	recorded := 0
 	for _, path := range paths {

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -27,10 +28,7 @@ func corpusFiles(t testing.TB, patterns ...string) []string {
 	}
 	var files []string
 	for _, pattern := range patterns {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
@@ -45,10 +43,7 @@ func mainFiles(t testing.TB) []string {
 }
 
 func loadFile(t testing.TB, path string) *session.File {
-	f, err := session.Load(path, session.LoadOptions{Jobs: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{Jobs: 2}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -59,26 +54,14 @@ func load(t testing.TB, path string) *session.Conversation { return loadFile(t, 
 var registry = sync.OnceValues(stage.Registry)
 
 func named(t testing.TB, name string) *policy.Policy {
-	reg, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := preset.Load(name, reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(registry())(t)
+	p := must.Get(preset.Load(name, reg))(t)
 	return p
 }
 
 func scored(t testing.TB, conv *session.Conversation, name string, opt backtest.ScoreOptions) *backtest.SessionScore {
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := backtest.Score(rec, named(t, name), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
+	s := must.Get(backtest.Score(rec, named(t, name), opt))(t)
 	return s
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -29,10 +30,7 @@ func TestMicroUnscored(t *testing.T) {
 	for _, n := range []int{5, 3} {
 		own.Events = append(own.Events, replay.Event{Stage: "microcompact_size", Kind: policy.KindPersist, Request: &n, Saved: 700})
 	}
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
 	s := &SessionScore{}
 	s.microcompactions(rec, own, &replay.Timeline{})
 	if s.MicroUnknown != 1 || len(s.Micro) > 0 || !slices.Equal(s.MicroAlarms, []MicroAlarm{{Request: 5, Saved: 700}}) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -16,12 +17,9 @@ const million = 1_000_000
 // million of anything for the other model.
 func table(t *testing.T) *price.Table {
 	t.Helper()
-	own, err := price.ReadFile("p.json", []byte(`{"as_of": "2026-11-01", "unit": "USD per million tokens", "models": [
+	own := must.Get(price.ReadFile("p.json", []byte(`{"as_of": "2026-11-01", "unit": "USD per million tokens", "models": [
 		{"id": "claude-a", "input": 4, "cache_write_5m": 2, "cache_write_1h": 3, "cache_read": 1, "output": 5, "context": 200000, "max_output": 32000, "min_cacheable": 1024, "tokenizer": "new", "source": "test", "confidence": "documented"},
-		{"id": "claude-b", "input": 10, "cache_write_5m": 10, "cache_write_1h": 10, "cache_read": 10, "output": 10, "context": 200000, "max_output": 32000, "min_cacheable": 1024, "tokenizer": "new", "source": "test", "confidence": "documented"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		{"id": "claude-b", "input": 10, "cache_write_5m": 10, "cache_write_1h": 10, "cache_read": 10, "output": 10, "context": 200000, "max_output": 32000, "min_cacheable": 1024, "tokenizer": "new", "source": "test", "confidence": "documented"}]}`)))(t)
 	return own
 }
 

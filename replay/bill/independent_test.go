@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -333,10 +334,7 @@ func TestIndependentSum(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, a := range subagents {
-				sub, err := session.Load(a.Path, session.LoadOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				sub := must.Get(session.Load(a.Path, session.LoadOptions{}))(t)
 				defer sub.Close()
 				agents = append(agents, sub.Conversations()...)
 				files = append(files, a.Path)

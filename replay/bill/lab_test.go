@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -19,10 +20,7 @@ func TestLabClientTotals(t *testing.T) {
 	if dir == "" {
 		t.Skip("CTXKIT_LAB is not set")
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "claude-2.1.*", "*.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "claude-2.1.*", "*.jsonl.gz")))(t)
 	titles := map[string]int{"claude-2.1.332-plan": 1, "claude-2.1.332-plan-opus": 1} // calls that name the plan
 	table, equal, explained := price.Default(), 0, 0
 	for _, path := range files {
@@ -36,10 +34,7 @@ func TestLabClientTotals(t *testing.T) {
 		}
 		agents := f.Sidechains
 		for _, a := range subagents {
-			sub, err := session.Load(a.Path, session.LoadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			sub := must.Get(session.Load(a.Path, session.LoadOptions{}))(t)
 			defer sub.Close()
 			agents = append(agents, sub.Conversations()...)
 		}

@@ -5,14 +5,13 @@ import (
 	"math/rand"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func kindOf(t *testing.T, model string) *CacheKind {
 	t.Helper()
-	kinds, err := DefaultKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := must.Get(DefaultKinds())(t)
 	k := kinds.Find(model)
 	return &k
 }
@@ -48,10 +47,7 @@ func TestKinds(t *testing.T) {
 	if kindOf(t, "gpt-5-4-mini").OutputCached {
 		t.Error("gpt-5.4-mini has what is measured on gpt-5.4")
 	}
-	kinds, err := DefaultKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := must.Get(DefaultKinds())(t)
 	seen := map[string]bool{}
 	for _, k := range kinds.List {
 		for _, family := range k.Families {
@@ -314,10 +310,7 @@ func TestManyModels(t *testing.T) {
 // floor; nothing is written, and the parts add up to the input.
 func FuzzAutomatic(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 200, 100, 50, 25, 12, 6, 3, 1, 0, 255, 9, 9, 9, 9, 9})
-	kinds, err := DefaultKinds()
-	if err != nil {
-		f.Fatal(err)
-	}
+	kinds := must.Get(DefaultKinds())(f)
 	models := []string{"gpt-5-4", "gpt-5-5", "gpt-5-6-sol", "gemini-3-1-pro", "kimi-k3"}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var a Automatic

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 var start = time.Date(2026, 2, 1, 12, 0, 0, 0, time.UTC)
@@ -204,10 +206,7 @@ func TestBranch(t *testing.T) {
 	ask(t, &s, 0, 10)
 	// A compaction's own request reads the warm cache …
 	call := CachedRequest{Start: at(4), Model: "m", Tokens: 1180, Breakpoints: []Breakpoint{{Position: 10, Tokens: 1180}}}
-	got, err := s.Branch(10, call)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Branch(10, call))(t)
 	if diff := cmp.Diff(Split{Read: 1000, Write5m: 180}, got); diff != "" {
 		t.Error(diff)
 	}

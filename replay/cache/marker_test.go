@@ -1,13 +1,14 @@
 package cache
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
+)
 
 // TestMarkers: each marker of the table has a source and counts that agree, and one that misses less often than not is none.
 func TestMarkers(t *testing.T) {
-	kinds, err := DefaultKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	kinds := must.Get(DefaultKinds())(t)
 	for _, m := range kinds.Markers {
 		if m.Source == "" || m.Misses > m.Requests || m.Authors > m.Requests || kinds.Marker(m.Client, m.Cause) == nil {
 			t.Errorf("%+v", m)

@@ -13,6 +13,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/strict"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -88,10 +89,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestDecoded(t *testing.T) {
-	c, err := Decode("c.yaml", []byte(decodings[1].text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Decode("c.yaml", []byte(decodings[1].text)))(t)
 	one := c.Cases[0]
 	if c.Counting != (Counting{Tokens: "heuristic", Agent: "all", Model: "m", Window: "200k", Overhead: "100", Cache: "equal", Regret: true}) || c.Prices != "p.json" || c.Baseline != "b.json" {
 		t.Errorf("%+v", c)
@@ -113,10 +111,7 @@ func TestDecoded(t *testing.T) {
 // TestSchema holds that the published schema takes and refuses what Decode does, but for what a schema cannot say.
 func TestSchema(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "check.schema.json")
-	s, err := jsonschema.NewCompiler().Compile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(jsonschema.NewCompiler().Compile(path))(t)
 	for _, d := range decodings {
 		var v any
 		if err := yaml.Load([]byte(d.text), &v); err != nil {
@@ -126,10 +121,7 @@ func TestSchema(t *testing.T) {
 		if err != nil {
 			continue // no JSON, so nothing to hold
 		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 		if err := s.Validate(doc); err != nil && d.want == "" {
 			t.Errorf("%s: the schema refuses it: %v", d.name, err)
 		} else if err == nil && d.want != "" && !d.lax {
@@ -146,13 +138,8 @@ func TestSchema(t *testing.T) {
 			}
 		}
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &doc); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
+	must.Do(t, json.Unmarshal(text, &doc))
 	cases := doc.Properties["cases"].Items.Properties
 	if got := doc.Defs["fault"].Enum; !slices.Equal(got, append([]string{"misses"}, compare.FaultNames()...)) {
 		t.Errorf("faults of the schema: %v, want misses and %v", got, compare.FaultNames())
@@ -161,10 +148,7 @@ func TestSchema(t *testing.T) {
 		t.Errorf("figures of the schema: %v, want %v", got, compare.Names())
 	}
 	keys := func(ptr any) []string {
-		fields, err := strict.Fields(ptr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fields := must.Get(strict.Fields(ptr))(t)
 		return strict.Names(fields)
 	}
 	for _, key := range keys(&Config{}) {

@@ -6,18 +6,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func write(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(name), 0o644))
 	}
 }
 
@@ -66,10 +64,7 @@ func TestFiles(t *testing.T) {
 func TestInput(t *testing.T) {
 	hash := func(t *testing.T, dir string, agents bool) string {
 		t.Helper()
-		h, err := Input(filepath.Join(dir, "s.jsonl"), agents)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(Input(filepath.Join(dir, "s.jsonl"), agents))(t)
 		return h
 	}
 	fresh := func(t *testing.T) string {
@@ -86,9 +81,7 @@ func TestInput(t *testing.T) {
 		"s/subagents/agent-1.jsonl": "all", "s/other/x": "", "t/tool-results/b.txt": "",
 	} {
 		dir := fresh(t)
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte("changed"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte("changed"), 0o644))
 		if got := hash(t, dir, false) != main; got != (counts == "both") {
 			t.Errorf("%s: counts %v for the main conversation", name, got)
 		}
@@ -98,10 +91,7 @@ func TestInput(t *testing.T) {
 	}
 	dir := fresh(t)
 	sub := filepath.Join(dir, "s", "subagents", "agent-1.jsonl")
-	before, err := Input(sub, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(Input(sub, false))(t)
 	write(t, dir, "s/tool-results/more.txt")
 	if after, err := Input(sub, false); err != nil || after == before {
 		t.Errorf("a subagent's results do not count: %v", err)

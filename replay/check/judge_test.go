@@ -15,6 +15,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -25,14 +26,8 @@ import (
 
 func decodePolicy(t *testing.T, name, text string) *policy.Policy {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := policy.Decode(name, []byte(text), reg, preset.Resolve(reg))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
+	p := must.Get(policy.Decode(name, []byte(text), reg, preset.Resolve(reg)))(t)
 	return p
 }
 
@@ -133,10 +128,7 @@ func TestJudge(t *testing.T) {
 		{name: "within nothing known", extra: "expect: {misses: {within: 1}}", before: figures("misses", nan), after: figures("misses", 7.0), status: Broken, failed: true, figure: "misses"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			conf, err := Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			conf := must.Get(Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n")))(t)
 			p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
 			old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", c.before, oneEvent)}, "1.0")
 			events := c.events
@@ -178,14 +170,8 @@ func TestJudge(t *testing.T) {
 // the old one instead of its keys.
 func TestManyChanges(t *testing.T) {
 	for policyNow, against := range map[string]string{"codex-local": "opencode-1.1.36", "opencode-1.1.36": ""} {
-		conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: "+policyNow+", name: x}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		was, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode-1.1.36, name: x}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: "+policyNow+", name: x}]")))(t)
+		was := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: opencode-1.1.36, name: x}]")))(t)
 		old := NewBaseline(was, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, "1.0")
 		s := Judge(conf, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: codex-local"), "a.jsonl", map[string]float64{"cost_usd": 101})}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		if len(s.Changes) < 12 {
@@ -213,10 +199,7 @@ func TestManyChanges(t *testing.T) {
 
 // TestFirstDifference holds which event is named.
 func TestFirstDifference(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: opencode}]")))(t)
 	p := decodePolicy(t, "p.yaml", "extends: opencode-1.1.36")
 	for _, c := range []struct {
 		before, after []string
@@ -242,10 +225,7 @@ func TestFirstDifference(t *testing.T) {
 
 // TestStale holds that a baseline of something else is told, and how.
 func TestStale(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}, {policy: none, name: y}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}, {policy: none, name: y}]")))(t)
 	p := decodePolicy(t, "p.yaml", "stages: []")
 	both := func(session string) []CaseResult {
 		a, b := result(p, session, nil), result(p, session, nil)
@@ -316,10 +296,7 @@ func TestSettings(t *testing.T) {
 // TestNewFigure holds that a figure which the baseline's version did not know is told and not held, and one this
 // version does not know is told.
 func TestNewFigure(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}, {policy: none, name: y, expect: {cost_usd: {within: 5}, calls: {max: 200}, misses: any}}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x}, {policy: none, name: y, expect: {cost_usd: {within: 5}, calls: {max: 200}, misses: any}}]")))(t)
 	p := decodePolicy(t, "p.yaml", "stages: []")
 	for _, c := range []struct {
 		name   string
@@ -361,10 +338,7 @@ func TestNewFigure(t *testing.T) {
 // TestStaleLimits holds that a limit which needs no baseline is held where the baseline is of something else, and one
 // that is the baseline's is not shown.
 func TestStaleLimits(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x, expect: {cost_usd: {within: 2%}, calls: {max: 200, within: 5}, violations: 0}}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: none, name: x, expect: {cost_usd: {within: 2%}, calls: {max: 200, within: 5}, violations: 0}}]")))(t)
 	p := decodePolicy(t, "p.yaml", "stages: []")
 	old := NewBaseline(conf, []CaseResult{result(p, "b.jsonl", nil)}, "1.0")
 	for violations, want := range map[float64]Verdict{0: Stale, 1: Broken} {
@@ -396,10 +370,7 @@ func TestPlaces(t *testing.T) {
 			Place{"c.yaml", 4, 18}, "mine.yaml,gemini_compression.threshold=0.5"},
 		{"other stages", "{policy: ./mine.yaml, name: x}", "name: mine\nextends: gemini-cli", "name: mine\nextends: codex-local", Place{"mine.yaml", 2, 10}, ""},
 	} {
-		conf, err := Decode("c.yaml", []byte(head+"cases: ["+c.conf+"]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conf := must.Get(Decode("c.yaml", []byte(head+"cases: ["+c.conf+"]")))(t)
 		old := NewBaseline(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.before), "a.jsonl", nil)}, "1.0")
 		s := Judge(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		if s.Place != c.place {
@@ -415,10 +386,7 @@ func TestPlaces(t *testing.T) {
 // TestBaselineRoundTrip holds that what is written is read as the same, a session a line, and that what most replays
 // of a session have stands once.
 func TestBaselineRoundTrip(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode, name: x}, {policy: opencode, name: y}, {policy: opencode, name: z}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: opencode, name: x}, {policy: opencode, name: y}, {policy: opencode, name: z}]")))(t)
 	p := decodePolicy(t, "p.yaml", "extends: opencode-1.1.36")
 	var events []string
 	for range keptEvents + 3 {
@@ -434,9 +402,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	r[3].Agent = "a1"
 	write := func(b *Baseline) string {
 		var buf bytes.Buffer
-		if err := b.Write(&buf); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, b.Write(&buf))
 		return buf.String()
 	}
 	text := write(NewBaseline(conf, r, "1.0"))
@@ -466,10 +432,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if len(was) != len(now) || differ != 1 {
 		t.Errorf("%d of %d lines differ from %d for one key", differ, len(now), len(was))
 	}
-	b, err := ReadBaseline("b.json", []byte(text), "tool --update")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(ReadBaseline("b.json", []byte(text), "tool --update"))(t)
 	if again := write(b); again != text {
 		t.Errorf("%s\n%s", text, again)
 	}
@@ -548,10 +511,7 @@ func TestEventKeeps(t *testing.T) {
 
 func FuzzBaseline(f *testing.F) {
 	f.Add([]byte(`{"schema":"ctxkit.baseline/v2","tool":"1","inputs":{"a.jsonl":"sha256:1"},"policies":{"p":{"name":"n","settings":{"stages":"[x]"}}},"cases":[{"name":"x","policy":"opencode","counted":"tokens usage, agent main","sessions":[{"session":"a.jsonl","policy":"p","figures":{"cost_usd":1},"events":["1 a b 1 2 3 m"]}]}]}`))
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: opencode, name: x}]"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: opencode, name: x}]")))(f)
 	p := &policy.Policy{Name: "p"}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := ReadBaseline("b.json", data, "tool --update")
@@ -567,19 +527,10 @@ func FuzzBaseline(f *testing.F) {
 
 // TestBaselineSchema holds the shipped baselines against the published schema.
 func TestBaselineSchema(t *testing.T) {
-	s, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schemas", "baseline.v3.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schemas", "baseline.v3.json")))(t)
 	for _, name := range []string{"baseline.json", "threshold/baseline.json"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "check", filepath.FromSlash(name)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("..", "..", "testdata", "check", filepath.FromSlash(name))))(t)
+		doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 		if err := s.Validate(doc); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

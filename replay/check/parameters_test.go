@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -24,10 +25,7 @@ import (
 // CTXKIT_LONG=1 all of them.
 func TestParameterChangesAreNoticed(t *testing.T) {
 	t.Parallel()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	step := 23
 	if os.Getenv("CTXKIT_LONG") == "1" {
 		step = 1
@@ -36,10 +34,7 @@ func TestParameterChangesAreNoticed(t *testing.T) {
 	total, tried, edited := 0, 0, 0
 	seen := map[string]bool{}
 	for _, name := range preset.Names(reg) {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
 		var before []outcome
 		for _, c := range parameterChanges(p) {
 			total++
@@ -113,20 +108,14 @@ type outcome struct {
 func outcomes(t *testing.T, records []*replay.Record, p *policy.Policy) (list []outcome) {
 	t.Helper()
 	for i, rec := range records {
-		tl, err := rec.Replay(p, replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(p, replay.Options{}))(t)
 		o := outcome{CaseResult: CaseResult{Outcome: NewOutcome(tl)}}
 		o.Session, o.Input = strconv.Itoa(i), "sha256:same"
 		same := slices.Clone(tl.Events)
 		for i := range same {
 			same[i].Reason = ""
 		}
-		events, err := json.Marshal(same)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := must.Get(json.Marshal(same))(t)
 		o.events = string(events)
 		list = append(list, o)
 	}
@@ -137,19 +126,10 @@ func outcomes(t *testing.T, records []*replay.Record, p *policy.Policy) (list []
 func sampleRecords(t *testing.T) (records []*replay.Record) {
 	t.Helper()
 	for _, pattern := range []string{"*.jsonl", "offload/*.jsonl", "subagent/*.jsonl"} {
-		files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "sessions", filepath.FromSlash(pattern)))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
-		}
+		files := must.Glob(t, 1, filepath.Join("..", "..", "testdata", "sessions", filepath.FromSlash(pattern)))
 		for _, file := range files {
-			f, err := session.Load(file, session.LoadOptions{Jobs: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			rec, err := replay.NewRecord(f.Main)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(session.Load(file, session.LoadOptions{Jobs: 1}))(t)
+			rec := must.Get(replay.NewRecord(f.Main))(t)
 			records = append(records, rec)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -19,16 +20,10 @@ import (
 // TestRebuild holds that every built-in policy can be made anew of what a baseline has of it, and does the same.
 func TestRebuild(t *testing.T) {
 	t.Parallel()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	records := sampleRecords(t)
 	for _, name := range preset.Names(reg) {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
 		conf := &Config{Cases: []Case{{Name: "x"}}}
 		b := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
 		if b.Plan(conf, &CaseResult{Session: "a.jsonl", Policy: p}) != nil {
@@ -54,24 +49,15 @@ func TestRebuild(t *testing.T) {
 // replayed is a replay as JSON, without where its policy comes from.
 func replayed(t *testing.T, rec *replay.Record, p *policy.Policy) []byte {
 	t.Helper()
-	tl, err := rec.Replay(p, replay.Options{Cache: replay.CacheEqual})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(p, replay.Options{Cache: replay.CacheEqual}))(t)
 	tl.Truth, tl.Score, tl.Chosen = "", nil, ""
-	text, err := json.Marshal(tl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(tl))(t)
 	return text
 }
 
 // TestSplit holds that what ctxkit changed and what the policy changed are told apart, and that only the second fails.
 func TestSplit(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
 	was, now := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n"), decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 30000}\n")
 	cost := func(x float64) map[string]float64 { return map[string]float64{"cost_usd": x} }
 	outcome := func(x float64, events ...string) *OldResult {
@@ -124,25 +110,16 @@ func TestSplit(t *testing.T) {
 
 // TestSplitKeys holds that a key which only one version of ctxkit knows is no change of the policy.
 func TestSplitKeys(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
 	p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
 	old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
 	plan := old.Cases[0].Policies["mine"]
 	delete(plan.Settings, "opencode_prune.turns")
 	plan.Settings["opencode_prune.gone"] = "1"
 	old.Cases[0].Policies["mine"] = plan
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	r := result(p, "a.jsonl", nil)
-	q, err := old.Plan(conf, &r).Rebuild(reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(old.Plan(conf, &r).Rebuild(reg))(t)
 	r.Old = &OldResult{Outcome: r.Outcome, Settings: q.Resolved()}
 	report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: "1.1"})
 	if s := report.Cases[0].Sessions[0]; s.Status != OK || len(s.Changes) > 0 || report.Cases[0].Effect != "" {
@@ -152,10 +129,7 @@ func TestSplitKeys(t *testing.T) {
 
 // TestEffect holds what is said of a policy that was changed, and of stages that do nothing.
 func TestEffect(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
 	const base = "extends: opencode-1.1.36\n"
 	file := func(text string, session string, events ...string) CaseResult {
 		r := result(decodePolicy(t, "mine.yaml", text), session, nil, events...)
@@ -211,10 +185,7 @@ func TestEffect(t *testing.T) {
 func TestFaultLimits(t *testing.T) {
 	none := map[string]float64{"refused": 0, "violations": 0, "preserved_thinking": 0, "thrash": 0, "failed_compactions": 0}
 	for allow, failing := range map[string]int{"[]": 5, "[thrash]": 4, "[thrash, refused]": 3} {
-		conf, err := Decode("c.yaml", []byte("version: 1\nsessions: a\nallow: [violations]\ncases: [{policy: none, allow: "+allow+"}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conf := must.Get(Decode("c.yaml", []byte("version: 1\nsessions: a\nallow: [violations]\ncases: [{policy: none, allow: "+allow+"}]")))(t)
 		p := decodePolicy(t, "p.yaml", "stages: []")
 		s := Judge(conf, []CaseResult{result(p, "a.jsonl", nil)}, nil, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
 		broken := 0
@@ -265,19 +236,10 @@ func TestLaterEvents(t *testing.T) {
 // as it did.
 func TestLocks(t *testing.T) {
 	t.Parallel()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	named := func(day string) *policy.Policy {
-		at, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := preset.New(reg).LoadFor("opencode", preset.Client{Time: at})
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(time.Parse(time.DateOnly, day))(t)
+		p := must.Get(preset.New(reg).LoadFor("opencode", preset.Client{Time: at}))(t)
 		return p
 	}
 	before, now := named("2026-03-01"), named("2026-10-03")

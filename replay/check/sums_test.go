@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestTotal holds that the sessions of a case are judged together, with what they come to in words.
@@ -34,10 +36,7 @@ func TestTotal(t *testing.T) {
 		{"more is needed later, at a lower price of all", "", []float64{100, 100}, 100, OK, false, ""},
 		{"anything", "expect: {cost_usd: any}", []float64{150, 150}, 100, OK, false, ""},
 	} {
-		conf, err := Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conf := must.Get(Decode("c.yaml", []byte(head+"cases:\n  - policy: ./mine.yaml\n    name: x\n    "+c.extra+"\n")))(t)
 		var was, now []CaseResult
 		for i, cost := range c.cost {
 			name := fmt.Sprintf("%d.jsonl", i)
@@ -58,10 +57,7 @@ func TestTotal(t *testing.T) {
 
 // TestAssumption holds that another assumption is told apart from another policy, and fails nothing.
 func TestAssumption(t *testing.T) {
-	conf, err := Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
 	was := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
 	old := NewBaseline(conf, []CaseResult{result(was, "a.jsonl", nil)}, "1.0")
 	const assumed = "extends: opencode-1.1.36\nset: {opencode_compaction.summary: [{fixed: 300}]"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy"
@@ -18,20 +19,12 @@ func BenchmarkRun(b *testing.B) {
 	var file bytes.Buffer
 	opt := synth.Default()
 	opt.Bytes = 4 << 20
-	if _, err := synth.Generate(&file, opt); err != nil {
-		b.Fatal(err)
-	}
-	registry, err := stage.Registry()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Get(synth.Generate(&file, opt))(b)
+	registry := must.Get(stage.Registry())(b)
 	presets := preset.New(registry)
 	var policies []*policy.Policy
 	for _, name := range []string{"claude-code-2.1.19", "opencode-1.1.36", "openhands-1.4", "gemini-cli-0.22", "none"} {
-		pol, err := presets.Load(name)
-		if err != nil {
-			b.Fatal(err)
-		}
+		pol := must.Get(presets.Load(name))(b)
 		policies = append(policies, pol)
 	}
 	for _, c := range []struct {
@@ -43,17 +36,9 @@ func BenchmarkRun(b *testing.B) {
 			b.SetBytes(int64(file.Len()))
 			b.ReportAllocs()
 			for b.Loop() {
-				f, err := session.LoadReader("synth", bytes.NewReader(file.Bytes()), session.LoadOptions{Jobs: 1})
-				if err != nil {
-					b.Fatal(err)
-				}
-				rec, err := replay.NewRecord(f.Main)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := compare.Run(&compare.Subject{Record: rec}, policies[:c.policies], replay.Options{Regret: c.regret}); err != nil {
-					b.Fatal(err)
-				}
+				f := must.Get(session.LoadReader("synth", bytes.NewReader(file.Bytes()), session.LoadOptions{Jobs: 1}))(b)
+				rec := must.Get(replay.NewRecord(f.Main))(b)
+				must.Get(compare.Run(&compare.Subject{Record: rec}, policies[:c.policies], replay.Options{Regret: c.regret}))(b)
 				f.Close()
 			}
 		})

@@ -45,6 +45,18 @@ func (c *Comparison) Money() *Money {
 		fit.Add(b.Fit)
 	}
 	m.Bill = bill.OfEntries(calls...)
+	for i := range c.Sessions {
+		for k, one := range c.Sessions[i].Conversations {
+			for _, call := range one.Billed.Calls { // the main conversation has those of the session, each once
+				switch main := c.Sessions[i].Agent == ""; {
+				case main && k > 0:
+					price.AddUp(&m.Bill.Copies, &bill.Copies{Calls: call.Calls, CostUSD: call.USD})
+				case main && call.Agent:
+					price.AddUp(&m.Bill.Copies, &bill.Copies{Calls: -call.Calls, CostUSD: price.USD{Nano: -call.USD.Nano, Known: true}})
+				}
+			}
+		}
+	}
 	m.CostUSD, m.AgentsUSD, m.Copies = m.Bill.CostUSD, m.Bill.AgentsUSD, m.Bill.Copies
 	if fit.Requests > 0 {
 		m.CacheFit = &fit

@@ -21,28 +21,29 @@ const Few = 10
 // ComparedSession is one conversation under every policy.
 type ComparedSession struct {
 	Origin
-	Title      string // "": it has none
-	Model      string
-	Version    string // of the client
-	Project    string
-	Window     int                  // tokens
-	Recorder   string               // product that recorded it
-	Repository string               // of the project's folder; "": not recorded
-	Unpriced   []string             // models of its requests that have no price, sorted
-	Policies   []*policy.Policy     // those that ran
-	Values     []Values             // by policy
-	Breaks     [][]replay.StageCost // by policy: see BreaksOf
-	Cache      replay.CacheMode     // whose prompt cache was simulated
-	Apart      []int                // by policy: see Apart, against the first policy
-	Flags      []Flag               // in the order of Flags
-	Rereads    replay.Rereads       // after the recorded compactions
-	Aftermath  replay.Aftermath     // of the recorded compactions
-	Input      string               // the path it was read from; "-": standard input
-	Selection  Selection
-	Converted  *replay.Conversion // of its tokens, to those of another model; nil: none
-	Billed     SessionBill        // what was billed for it
-	Series     [][]int            // by policy: see Series; nil where the caller wants none
-	Timelines  []*replay.Timeline // by policy; nil where the caller wants none
+	Conversations []ComparedSession // that it is made of: the main one and those of its subagents; nil: one alone
+	Title         string            // "": it has none
+	Model         string
+	Version       string // of the client
+	Project       string
+	Window        int                  // tokens
+	Recorder      string               // product that recorded it
+	Repository    string               // of the project's folder; "": not recorded
+	Unpriced      []string             // models of its requests that have no price, sorted
+	Policies      []*policy.Policy     // those that ran
+	Values        []Values             // by policy
+	Breaks        [][]replay.StageCost // by policy: see BreaksOf
+	Cache         replay.CacheMode     // whose prompt cache was simulated
+	Apart         []int                // by policy: see Apart, against the first policy
+	Flags         []Flag               // in the order of Flags
+	Rereads       replay.Rereads       // after the recorded compactions
+	Aftermath     replay.Aftermath     // of the recorded compactions
+	Input         string               // the path it was read from; "-": standard input
+	Selection     Selection
+	Converted     *replay.Conversion // of its tokens, to those of another model; nil: none
+	Billed        SessionBill        // what was billed for it
+	Series        [][]int            // by policy: see Series; nil where the caller wants none
+	Timelines     []*replay.Timeline // by policy; nil where the caller wants none
 }
 
 // Inputs counts the inputs of sessions, and names the conversations left out.

@@ -47,7 +47,13 @@ func (c *Comparison) Evidence() []Pointer {
 	if c.Differ < 0 || c.Sessions[c.Differ].Input == "-" {
 		return nil
 	}
-	s := &c.Sessions[c.Differ]
+	s, most := &c.Sessions[c.Differ], exact.Whole(0)
+	list, f := s.Conversations, place(c.DifferFigure)
+	for i := range list {
+		if d := list[i].Values[c.DifferPolicy][f].Sub(list[i].Values[0][f]).Abs(); d.Cmp(most) > 0 {
+			s, most = &list[i], d
+		}
+	}
 	one, first := Pointer{File: s.Input, Policy: c.Policies[c.DifferPolicy].Name, Selection: s.Selection}, c.Policies[0].Name
 	at := 0
 	if len(s.Apart) > 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
@@ -27,19 +28,11 @@ func TestFlags(t *testing.T) {
 		{"rewind", func(text string) string { return strings.Join(strings.SplitAfter(text, "\n")[6:], "") }, "", 0, []compare.Flag{compare.FlagMidway}},
 		{"rewind", whole, "", 0, nil},
 	} {
-		text, err := os.ReadFile("../../testdata/sessions/" + c.file + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("../../testdata/sessions/" + c.file + ".jsonl"))(t)
 		file := filepath.Join(t.TempDir(), "s.jsonl")
-		if err := os.WriteFile(file, []byte(c.change(string(text))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(c.change(string(text))), 0o600))
 		rec := recordOf(t, file)
-		tl, err := rec.Replay(pol, replay.Options{Model: c.model})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(rec.Replay(pol, replay.Options{Model: c.model}))(t)
 		s := compare.NewSession(tl, "p")
 		if err := s.Mark(rec, tl, c.agents); err != nil || !slices.Equal(s.Flags, c.want) {
 			t.Errorf("%s: %q, %v, want %q", c.file, s.Flags, err, c.want)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -65,7 +66,7 @@ func keptInput(t *testing.T) *compare.KeptInput {
 		for i := range s.NumField() {
 			switch name := s.Type().Field(i).Name; {
 			case s.Field(i).Type() == skipped:
-			case name == "Values" || name == "Breaks" || name == "Apart" || name == "Series" || name == "Timelines":
+			case name == "Values" || name == "Breaks" || name == "Apart" || name == "Series" || name == "Timelines" || name == "Conversations":
 			default:
 				fill(t, s.Field(i), &n)
 			}
@@ -87,10 +88,7 @@ func TestKept(t *testing.T) {
 	for name, want := range map[string]*compare.KeptInput{
 		"full": keptInput(t), "nothing": {}, "empty lists": {Warnings: keptInput(t).Warnings[:0], Sessions: []*compare.Kept{}},
 	} {
-		data, err := want.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(want.Encode())(t)
 		got, err := compare.DecodeKept(data)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -114,10 +112,7 @@ func FuzzDecodeKept(f *testing.F) {
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 {
-			var err error
-			if data, err = keptInput(t).Encode(); err != nil {
-				t.Fatal(err)
-			}
+			data = must.Get(keptInput(t).Encode())(t)
 		}
 		k, err := compare.DecodeKept(data)
 		if err != nil {
@@ -127,10 +122,7 @@ func FuzzDecodeKept(f *testing.F) {
 		if err != nil {
 			t.Skip() // a time of a zone that is not written
 		}
-		same, err := compare.DecodeKept(again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		same := must.Get(compare.DecodeKept(again))(t)
 		if d := cmp.Diff(k, same); d != "" {
 			t.Error(d)
 		}

@@ -3,6 +3,7 @@ package compare_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -13,30 +14,19 @@ import (
 // recordOf is the record of a file's main conversation.
 func recordOf(t *testing.T, file string) *replay.Record {
 	t.Helper()
-	f, err := session.Load(file, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(file, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	return rec
 }
 
 // named are built-in policies.
 func named(t *testing.T, names ...string) []*policy.Policy {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	presets, list := preset.New(reg), make([]*policy.Policy, len(names))
 	for i, name := range names {
-		if list[i], err = presets.Load(name); err != nil {
-			t.Fatal(err)
-		}
+		list[i] = must.Get(presets.Load(name))(t)
 	}
 	return list
 }

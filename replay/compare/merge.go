@@ -120,14 +120,10 @@ func belongs(a, b *NamedRows) error {
 			return fmt.Errorf("%s: the policy %s is another than in %s: use the same file", b.Name, p.Name, a.Name)
 		}
 	}
-	keys := map[string]bool{}
-	for key := range maps.Keys(a.Options) {
-		keys[key] = true
-	}
-	for key := range maps.Keys(b.Options) {
-		keys[key] = true
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	both := map[string]string{}
+	maps.Copy(both, a.Options)
+	maps.Copy(both, b.Options)
+	for _, key := range slices.Sorted(maps.Keys(both)) {
 		if is, was := b.Options[key], a.Options[key]; is != was {
 			return differ("the option "+key+" is", cmp.Or(is, "not given"), cmp.Or(was, "not given"), "use the same options")
 		}

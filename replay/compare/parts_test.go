@@ -1,10 +1,10 @@
 package compare_test
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/exact"
@@ -14,10 +14,7 @@ import (
 // policies differ by content, breaks and own calls alone.
 func TestParts(t *testing.T) {
 	names := []string{"recorded", "claude-code-pipeline", "opencode-1.1.36", "opencode-1.18", "gemini-cli-0.26", "none"}
-	files, err := filepath.Glob("../../testdata/sessions/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := must.Glob(t, 1, "../../testdata/sessions/*.jsonl")
 	policies := named(t, names...)
 	for _, mode := range []replay.CacheMode{replay.CacheEqual, replay.CacheOwn, replay.CacheNone} {
 		var sessions []compare.ComparedSession
@@ -25,10 +22,7 @@ func TestParts(t *testing.T) {
 			rec := recordOf(t, file)
 			var s compare.ComparedSession
 			for _, pol := range policies {
-				tl, err := rec.Replay(pol, replay.Options{Cache: mode})
-				if err != nil {
-					t.Fatal(err)
-				}
+				tl := must.Get(rec.Replay(pol, replay.Options{Cache: mode}))(t)
 				if len(s.Values) == 0 {
 					s = compare.NewSession(tl, "p")
 				}

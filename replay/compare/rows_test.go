@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -136,9 +137,7 @@ func TestRows(t *testing.T) {
 		d := draw{rand.New(rand.NewPCG(seed, 1))}
 		want := d.rows(1+d.IntN(3), d.IntN(4), 1, 1)
 		var b bytes.Buffer
-		if err := compare.WriteRows(&b, want); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, compare.WriteRows(&b, want))
 		text := b.String()
 		got, err := compare.ReadRows(&b)
 		if err != nil {
@@ -154,9 +153,7 @@ func TestRows(t *testing.T) {
 func FuzzReadRows(f *testing.F) {
 	for seed := range uint64(4) {
 		var b bytes.Buffer
-		if err := compare.WriteRows(&b, (draw{rand.New(rand.NewPCG(seed, 2))}).rows(1, 2, 1, 1)); err != nil {
-			f.Fatal(err)
-		}
+		must.Do(f, compare.WriteRows(&b, (draw{rand.New(rand.NewPCG(seed, 2))}).rows(1, 2, 1, 1)))
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -168,9 +165,7 @@ func FuzzReadRows(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := compare.WriteRows(&b, rows); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, compare.WriteRows(&b, rows))
 		again, err := compare.ReadRows(&b)
 		if err != nil || !reflect.DeepEqual(plain(*again), plain(*rows)) {
 			t.Errorf("%v\n%+v\n%+v", err, again, rows)
@@ -181,9 +176,7 @@ func FuzzReadRows(f *testing.F) {
 // TestReadRowsErrors holds that what is no whole file of rows is refused at its line.
 func TestReadRowsErrors(t *testing.T) {
 	var b bytes.Buffer
-	if err := compare.WriteRows(&b, (draw{rand.New(rand.NewPCG(7, 1))}).rows(2, 5, 1, 1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, compare.WriteRows(&b, (draw{rand.New(rand.NewPCG(7, 1))}).rows(2, 5, 1, 1)))
 	good := strings.SplitAfter(b.String(), "\n")
 	good = good[:len(good)-1]
 	row := slices.IndexFunc(good, func(line string) bool { return strings.Contains(line, `"row":`) })

@@ -1,29 +1,23 @@
 package compare_test
 
 import (
-	"path/filepath"
 	"reflect"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
 // TestRun: what is known under each policy is that of a replay by itself, whatever ran before it.
 func TestRun(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/sessions/*.jsonl")
-	if err != nil || len(files) < 8 {
-		t.Fatal(len(files), "sessions: ", err)
-	}
+	files := must.Glob(t, 8, "../../testdata/sessions/*.jsonl")
 	policies := named(t, "none", "claude-code-2.1.19", "opencode-1.1.36", "openhands-1.4", "recorded", "gemini-cli-0.22", "none")
 	for _, file := range files[:8] {
 		for _, opt := range []replay.Options{{Window: 30_000}, {Window: 30_000, Regret: true}, {Model: "gpt-5"}} {
 			for _, each := range []bool{false, true} {
 				c := &compare.Subject{Record: recordOf(t, file), Timelines: each}
-				k, err := compare.RunKept(c, policies, opt)
-				if err != nil {
-					t.Fatal(err)
-				}
+				k := must.Get(compare.RunKept(c, policies, opt))(t)
 				if n := len(k.Session.Timelines); each && n != len(policies) || !each && n > 0 {
 					t.Errorf("%s: %d timelines", file, n)
 				}
@@ -34,10 +28,7 @@ func TestRun(t *testing.T) {
 				}
 				var first *replay.Timeline
 				for i, pol := range policies {
-					tl, err := recordOf(t, file).Replay(pol, opt)
-					if err != nil {
-						t.Fatal(err)
-					}
+					tl := must.Get(recordOf(t, file).Replay(pol, opt))(t)
 					if i == 0 {
 						first = tl
 					}

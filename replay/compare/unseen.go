@@ -88,8 +88,10 @@ func unseen(sessions []ComparedSession) *Unseen {
 // Correction is a difference in cost with what the compactions cause that one of both policies has more of.
 type Correction struct {
 	Extra     int64            // compactions more than the first policy's; below 0: fewer
+	Spared    int64            // compactions fewer, in the sessions with fewer: Extra has Extra + Spared more in the others
 	Corrected [2]exact.Decimal // the difference, low and high
-	Each      [2]exact.Decimal // USD that Unseen comes to for each of them, on average
+	First     [2]exact.Decimal // cost of the first policy with what its own further compactions cause, low and high
+	Each      [2]exact.Decimal // USD that Unseen comes to for each compaction that only one of both makes, on average
 	// BreakEven is the USD that each may cause at which both policies cost the same, BreakEvenRequests as many
 	// requests of the policy; not known where the policy with more compactions costs more without that.
 	BreakEven, BreakEvenRequests exact.Decimal
@@ -123,11 +125,16 @@ const LargeProject = 5
 func (c *Comparison) correct(p int) *Correction {
 	cost, requests, input, compactions := place("cost_usd"), place("requests"), place("payload_input"), place("compactions")
 	type sums struct { // over sessions
-		first, own, requests exact.Decimal
-		difference           [3]exact.Decimal // as replayed, low and high
+		first      exact.Decimal
+		difference [3]exact.Decimal // as replayed, low and high
 	}
 	zero := exact.Whole(0)
-	nothing := sums{zero, zero, zero, [3]exact.Decimal{zero, zero, zero}}
+	nothing := sums{zero, [3]exact.Decimal{zero, zero, zero}}
+	var caused, spared [2]exact.Decimal   // by the compactions that one policy makes, and the first
+	var spent, requested [2]exact.Decimal // by both
+	for i := range 2 {
+		caused[i], spared[i], spent[i], requested[i] = zero, zero, zero, zero
+	}
 	all, projects := nothing, map[string]*sums{}
 	k := &Correction{Stability: CannotTell}
 	for _, at := range c.Pairs[p].Sessions {
@@ -143,25 +150,50 @@ func (c *Comparison) correct(p int) *Correction {
 		}
 		extra := own[compactions].N - first[compactions].N
 		k.Extra += extra
+		k.Spared += max(-extra, 0)
+		more := own // the policy that compacts more often
+		if extra < 0 {
+			more = first
+		}
+		var causes [2]exact.Decimal // low and high
+		for i := range 2 {
+			causes[i] = c.Unseen.caused(i, max(extra, -extra), more[cost], more[requests], more[input])
+			caused[i] = caused[i].Add(causes[i])
+			if extra < 0 {
+				spared[i] = spared[i].Add(causes[i])
+				causes[i] = causes[i].Neg()
+			}
+		}
+		for i, v := range [2][]exact.Decimal{first, own} {
+			spent[i], requested[i] = spent[i].Add(v[cost]), requested[i].Add(v[requests])
+		}
 		for _, t := range []*sums{&all, projects[s.Project]} {
-			t.first, t.own, t.requests = t.first.Add(first[cost]), t.own.Add(own[cost]), t.requests.Add(own[requests])
+			t.first = t.first.Add(first[cost])
 			t.difference[0] = t.difference[0].Add(d)
 			for i := range 2 {
-				t.difference[1+i] = t.difference[1+i].Add(d).Add(c.Unseen.caused(i, extra, own[cost], own[requests], own[input]))
+				t.difference[1+i] = t.difference[1+i].Add(d).Add(causes[i])
 			}
 		}
 	}
-	if k.Extra == 0 || !all.difference[2].Known {
+	differ := k.Extra + 2*k.Spared // compactions that only one of both makes
+	if differ == 0 || !all.difference[2].Known {
 		return nil
 	}
 	for i := range 2 {
-		k.Corrected[i] = all.difference[1+i]
-		k.Each[i] = exact.Ratio(k.Corrected[i].Sub(all.difference[0]), exact.Whole(k.Extra), 4)
+		k.Corrected[i], k.First[i] = all.difference[1+i], all.first.Add(spared[i])
+		k.Each[i] = exact.Ratio(caused[i], exact.Whole(differ), 4)
 	}
-	if k.BreakEven = exact.Ratio(all.difference[0].Neg(), exact.Whole(k.Extra), 4); k.BreakEven.N < 0 {
+	more := 1 // the policy that compacts more often
+	if k.Extra < 0 {
+		more = 0
+	}
+	if k.Extra != 0 {
+		k.BreakEven = exact.Ratio(all.difference[0].Neg(), exact.Whole(k.Extra), 4)
+	}
+	if k.BreakEven.N < 0 {
 		k.BreakEven = exact.Decimal{}
 	}
-	k.BreakEvenRequests = exact.Ratio(k.BreakEven, exact.Ratio(all.own, all.requests, 6), 1)
+	k.BreakEvenRequests = exact.Ratio(k.BreakEven, exact.Ratio(spent[more], requested[more], 6), 1)
 	sign := func(d exact.Decimal) int { return d.Cmp(zero) }
 	same := func(t *sums) bool {
 		return sign(t.difference[1]) == sign(all.difference[0]) && sign(t.difference[2]) == sign(all.difference[0])

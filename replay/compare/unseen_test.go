@@ -57,7 +57,11 @@ func TestCorrection(t *testing.T) {
 		{[]ComparedSession{session("p", 150, 100, 10)}, "cannot_tell: 10, -9.908 to 49.284, each 4.0092 to 9.9284, break-even 5 or 5"},
 		{[]ComparedSession{session("p", 150, 100, 25)}, "flips: 25, 50.23 to 198.21, each 4.0092 to 9.9284, break-even 2 or 2"},
 		{[]ComparedSession{session("p", 100, 150, 5)}, "holds: 5, 80.069 to 124.463, each 6.0138 to 14.8926, break-even  or "},
-		{[]ComparedSession{session("p", 90, 100, -5)}, "flips: -5, -10.046 to -39.642, each 4.0092 to 9.9284, break-even 2 or 2"},
+		{[]ComparedSession{session("p", 90, 100, -5)}, "flips: -5, -8.0414 to -34.6778, each 3.6083 to 8.9356, break-even 2 or 2.2"},
+		// The same two the other way around, and one compaction more in another session.
+		{[]ComparedSession{session("p", 100, 90, 5)}, "flips: 5, 8.0414 to 34.6778, each 3.6083 to 8.9356, break-even 2 or 2.2"},
+		{[]ComparedSession{session("p", 90, 100, -5), session("p", 100, 90, 5)}, "holds: 0, 0 to 0, each 3.6083 to 8.9356, break-even  or "},
+		{[]ComparedSession{session("p", 90, 100, -5), session("p", 100, 100, 1)}, "flips: -4, -4.0322 to -24.7494, each 3.6751 to 9.101, break-even 2.5 or 2.6"},
 		{[]ComparedSession{session("p", 200, 100, 1), session("q", 99, 100, 0)}, "cannot_tell: 1, -94.9908 to -89.0716, each 4.0092 to 9.9284, break-even 99 or 99"},
 		{[]ComparedSession{session("p", 200, 100, 1), session("q", 40, 100, 0)}, "holds: 1, -35.9908 to -30.0716, each 4.0092 to 9.9284, break-even 40 or 40"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -46,9 +47,7 @@ func viewAt(t *testing.T, conv *session.Conversation, n int, edits ...policy.Edi
 		v.Join(m)
 		for len(edits) > 0 && edits[0].Request == m+1 {
 			edits[0].Stage, edits[0].Group = "s", m
-			if _, err := v.Apply(edits[0]); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(v.Apply(edits[0]))(t)
 			edits = edits[1:]
 		}
 	}
@@ -104,10 +103,7 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			conv := said(4)
-			d, err := diff.Compare(viewAt(t, conv, 4, tt.left...), viewAt(t, conv, 4, tt.right...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(diff.Compare(viewAt(t, conv, 4, tt.left...), viewAt(t, conv, 4, tt.right...)))(t)
 			if diff := cmp.Diff(tt.want, rows(d)); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}
@@ -149,10 +145,7 @@ func TestBetween(t *testing.T) {
 			for i := range tt.edits {
 				tt.edits[i].Reason = ""
 			}
-			d, err := diff.Between(viewAt(t, conv, 3, before(tt.edits, 4)...), viewAt(t, conv, 4, tt.edits...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(diff.Between(viewAt(t, conv, 3, before(tt.edits, 4)...), viewAt(t, conv, 4, tt.edits...)))(t)
 			if d.First != nil {
 				d.First.Side.Request = 0
 			}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -113,14 +114,8 @@ func (r *rebuilder) view(t *testing.T, edits []diff.EditOutput, upTo int, record
 
 func body(t *testing.T, v *view.View, pol *policy.Policy) []byte {
 	t.Helper()
-	b, err := wire.Payload(v, pol)
-	if err != nil {
-		t.Fatal(err)
-	}
-	js, err := b.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(wire.Payload(v, pol))(t)
+	js := must.Get(b.Append(nil))(t)
 	return js
 }
 
@@ -193,10 +188,7 @@ func whole(list []apiMessage) (out []apiMessage) {
 func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) {
 	t.Helper()
 	conv := rec.Conv
-	tl, err := rec.Replay(pol, replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(pol, replay.Options{}))(t)
 	for _, f := range tl.Findings {
 		if f.Kind != replay.FindingTranscript {
 			t.Errorf("%s %s: %+v", conv.Path, pol.Name, f)
@@ -207,10 +199,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 	}
 	at := map[int]bool{}
 	for _, name := range []string{"last", "peak"} {
-		n, err := tl.RequestAt(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(tl.RequestAt(name))(t)
 		at[n] = true
 	}
 	lots := rand.New(rand.NewPCG(uint64(len(conv.Messages)), uint64(len(tl.Events))))
@@ -218,7 +207,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 		at[1+lots.IntN(len(conv.Requests))] = true
 	}
 	again := newRebuilder(conv)
-	err = rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
+	must.Do(t, rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
 		if !at[n] {
 			return n <= len(conv.Requests)
 		}
@@ -242,10 +231,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 			t.Errorf("%s %s request %d: of its edits the view comes out otherwise at byte %d:\n%.200s\nwant\n%.200s", conv.Path, pol.Name, n, i, got[max(i-40, 0):], want[max(i-40, 0):])
 		}
 		return true
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // ownUntil reports whether the transcript itself breaks a rule at or before request n, and a finding says so.
@@ -257,15 +243,9 @@ func ownUntil(tl *replay.Timeline, n int) bool {
 func loadAll(t *testing.T, files []string, use func(rec *replay.Record)) {
 	t.Helper()
 	for _, file := range files {
-		f, err := session.Load(file, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(file, session.LoadOptions{}))(t)
 		for _, conv := range f.Conversations() {
-			rec, err := replay.NewRecord(conv)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := must.Get(replay.NewRecord(conv))(t)
 			use(rec)
 		}
 		f.Close()
@@ -275,10 +255,7 @@ func loadAll(t *testing.T, files []string, use func(rec *replay.Record)) {
 func globs(t *testing.T, dir string, patterns ...string) (files []string) {
 	t.Helper()
 	for _, p := range patterns {
-		found, err := filepath.Glob(filepath.Join(dir, p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, p)))(t)
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
@@ -290,18 +267,12 @@ func globs(t *testing.T, dir string, patterns ...string) (files []string) {
 // presets are the built-in policies of the given names, of none all.
 func presets(t *testing.T, names ...string) (list []*policy.Policy) {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	if len(names) == 0 {
 		names = preset.Names(reg)
 	}
 	for _, name := range names {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
 		list = append(list, pol)
 	}
 	return list

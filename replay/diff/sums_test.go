@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -28,10 +29,7 @@ func checkSums(t *testing.T, rec *replay.Record, against, pol *policy.Policy, on
 		if lots.IntN(oneIn) > 0 && n <= len(rec.Conv.Requests) {
 			return true
 		}
-		want, err := diff.Compare(left, right)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(diff.Compare(left, right))(t)
 		got, rows := sums.At(left, right)
 		if got.Before != want.Before || got.After != want.After {
 			t.Errorf("%s, %s to %s, request %d: %d to %d tokens, want %d to %d", rec.Conv.Path, name, pol.Name, n, got.Before, got.After, want.Before, want.After)
@@ -106,10 +104,7 @@ func TestSumsOfAnyEdits(t *testing.T) {
 				views[0], views[1] = views[1], views[0]
 				steps = append(steps, "views change sides")
 			}
-			want, err := diff.Compare(views[0], views[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(diff.Compare(views[0], views[1]))(t)
 			got, rows := sums.At(views[0], views[1])
 			if got.Before != want.Before || got.After != want.After || cmp.Diff(want.Stat(), rows) != "" {
 				t.Fatalf("seed %d, after %v: -want +got\n%s", seed, steps, cmp.Diff(want.Stat(), rows))
@@ -197,9 +192,7 @@ func TestSumsLinear(t *testing.T) {
 				if m%10 > 0 {
 					continue
 				}
-				if _, err := v.Apply(put(1, policy.ItemID(m), "cleared")); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(v.Apply(put(1, policy.ItemID(m), "cleared")))(t)
 				if _, rows := sums.At(raw, v); len(rows) == 0 {
 					t.Fatal("no sums")
 				}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
@@ -23,20 +24,14 @@ func TestDamagedSessions(t *testing.T) {
 		files = 2000
 	}
 	lines := func(name string) []string {
-		f, err := os.Open(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(filepath.Join("testdata", name)))(t)
 		defer f.Close()
 		text, _, free, err := jsonl.Unpack(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer free()
-		all, err := io.ReadAll(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(io.ReadAll(text))(t)
 		return slices.Collect(strings.Lines(string(all)))
 	}
 	intact, other := lines("recorded-1.jsonl.zst"), lines("recorded-2.jsonl.zst")

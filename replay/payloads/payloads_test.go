@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
@@ -160,15 +161,9 @@ func TestScore(t *testing.T) {
 	add("b", "assistant", `{"role":"assistant","id":"m1","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}],"usage":{"input_tokens":9,"output_tokens":1}}`)
 	add("c", "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"A"}]}`)
 	add("d", "assistant", `{"role":"assistant","id":"m2","model":"claude-opus-4-5","content":[{"type":"text","text":"done"}],"usage":{"input_tokens":9,"output_tokens":1}}`)
-	f, err := session.LoadReader("test", strings.NewReader(lines.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("test", strings.NewReader(lines.String()), session.LoadOptions{}))(t)
 	defer f.Close()
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	one, two := `{"role":"user","content":"go"}`, `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"A"}]}`
 	for name, tt := range map[string]struct {
 		text                string
@@ -184,10 +179,7 @@ func TestScore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Score(rec, nil, list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Score(rec, nil, list))(t)
 		if len(s.Results) != tt.matched || s.Unmatched != tt.off {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -211,23 +203,11 @@ func TestScore(t *testing.T) {
 
 // TestSynthetic puts the requests together that a synthetic client recorded. Those that are rebuilt say the same.
 func TestSynthetic(t *testing.T) {
-	f, err := session.Load(filepath.Join("testdata", "recorded-3.jsonl.zst"), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(filepath.Join("testdata", "recorded-3.jsonl.zst"), session.LoadOptions{}))(t)
 	defer f.Close()
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := requests.Read(f.Main.Source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Score(rec, log, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
+	log := must.Get(requests.Read(f.Main.Source))(t)
+	s := must.Get(Score(rec, log, nil))(t)
 	if len(log.Findings) > 0 || s.Record.Requests < 60 || s.Record.Whole != s.Record.Requests || s.Record.Found != s.Record.Messages {
 		t.Errorf("%+v, %v", s.Record, log.Findings)
 	}

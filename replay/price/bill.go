@@ -10,20 +10,29 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Modifier is what something that a record shows of a call makes of its price.
+// Modifier changes the price of calls with a recorded property, such as a speed, a region or a service tier.
 type Modifier struct {
-	Of     string   `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,off_peak,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, off_peak, web_search"`
-	Values []string `json:"values,omitempty"`           // as recorded; of off_peak: hours of the day and weekdays, UTC, as 04 and Sat
-	Models []string `json:"models,omitempty"`           // ids, or their beginnings before a *; none: all models
-	Times  Price    `json:"times,omitempty"`            // factor of all prices of tokens; 1.1 is 1.1 dollars
-	Short  bool     `json:"short_prompts,omitempty"`    // not above the long-context tier
-	Each   Price    `json:"usd_per_1000,omitempty"`     // of web_search: added for each
-	From   string   `json:"from,omitempty" form:"date"` // of off_peak: its first day
-	Source string   `json:"source"`
-	AsOf   string   `json:"as_of" form:"date"` // of the source
+	// the property
+	Of string `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,off_peak,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, off_peak, web_search"`
+	// recorded values that it applies to; for off_peak, hours of the day and weekdays in UTC, such as 04 and Sat
+	Values []string `json:"values,omitempty"`
+	// ids, or their beginnings before a *; empty: all models
+	Models []string `json:"models,omitempty"`
+	// factor of all token prices, stored as a Price: the factor 1.1 is the Price 1.1
+	Times Price `json:"times,omitempty"`
+	// only for calls that are not above the tier of long prompts
+	Short bool `json:"short_prompts,omitempty"`
+	// for web_search: price of 1,000 searches
+	Each Price `json:"usd_per_1000,omitempty"`
+	// for off_peak: first day
+	From   string `json:"from,omitempty" form:"date"`
+	Source string `json:"source"`
+	// day of the source
+	AsOf string `json:"as_of" form:"date"`
 }
 
-// CheckFields completes a modifier that was read.
+// CheckFields completes a modifier after decoding: it normalizes the ids. It returns an error where the price of a
+// search, or the values or the factor of another property, are missing.
 func (m *Modifier) CheckFields() error {
 	for i, id := range m.Models {
 		m.Models[i] = Normalize(id)
@@ -50,22 +59,22 @@ const (
 // fast is the speed whose prices are in the rows of models.
 const fast = "fast"
 
-// Call is what is known of a call that was billed. The zero value of Speed, Geo and Tier is the usual one.
+// Call is what is recorded of a billed call.
 type Call struct {
-	Model    string    // as recorded, with what its provider writes around it
-	Provider string    // as recorded; "": not
-	Time     time.Time // prices are those of its day; zero: not recorded
-	Calls    int       // that Input and Output are the sum of: each is taken to be as large; 0: 1
-	Input    cache.Split
-	Output   int
-	Speed    string
-	Geo      string // where it was to run: inference_geo
-	Tier     string // service_tier
-	Searches int    // of the web, by the provider
+	Model    string      // as recorded, possibly with prefixes of its provider
+	Provider string      // as recorded; "": not recorded
+	Time     time.Time   // its prices are those of this day; zero: not recorded
+	Calls    int         // number of calls that Input and Output are the sum of, each priced as an equal share; 0: 1
+	Input    cache.Split // input tokens
+	Output   int         // output tokens
+	Speed    string      // as recorded, such as "fast"; "": standard
+	Geo      string      // region of the request, as in inference_geo; "": standard
+	Tier     string      // as in service_tier; "": standard
+	Searches int         // web searches by the provider
 }
 
-// Bill is what a call costs, and the rates of its tokens. Unpriced names what the table has no price for, "" where all is priced: nothing of such a
-// call is in the amount, except that its tokens are where only its searches or a premium have no price.
+// Bill returns the cost of a call and the rates of its tokens. unpriced names what the table has no price for; "":
+// nothing. If that is only a search or a surcharge, usd has the cost of the tokens; otherwise usd is unknown.
 func (t *Table) Bill(c Call) (usd USD, rates Rates, unpriced string) {
 	m, ok := t.Find(c.Model)
 	if !ok {

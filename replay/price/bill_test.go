@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -14,10 +15,7 @@ func TestBill(t *testing.T) {
 	const million = 1_000_000
 	all := cache.Split{Uncached: 1000, Write5m: 60_000, Write1h: 40_000, Read: 100_000}
 	day := func(text string) time.Time {
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(time.Parse(time.RFC3339, text))(t)
 		return at
 	}
 	for _, tt := range []struct {
@@ -102,15 +100,12 @@ func TestBill(t *testing.T) {
 
 // TestBillOfATable: a user's modifiers come before those of the program, and odd prices are rounded once.
 func TestBillOfATable(t *testing.T) {
-	own, err := price.ReadFile("p.json", []byte(`{"models": [
+	own := must.Get(price.ReadFile("p.json", []byte(`{"models": [
 	{"id": "acme/m", "input": 1, "output": 2, "fast": {"input": 3, "output": 4},
 	 "earlier": [{"until": "2026-05-01", "input": 9, "output": 9}, {"until": "2026-04-01", "input": 10, "output": 10, "tier": {"above_prompt_tokens": 5, "input": 20, "output": 20}}]}],
 	"modifiers": [
 	{"of": "service_tier", "values": ["standard"], "models": ["ACME/m"], "times": 1.000000001},
-	{"of": "web_search", "models": ["m"], "usd_per_1000": 0.0005}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	{"of": "web_search", "models": ["m"], "usd_per_1000": 0.0005}]}`)))(t)
 	table := own.Over(price.Default())
 	for _, tt := range []struct {
 		call price.Call

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -134,12 +135,9 @@ func TestAmount(t *testing.T) {
 	}
 	sum.Add(price.USD{Nano: 123_456_700, Known: true})
 	for _, want := range []price.USD{{}, sum} {
-		data, err := json.Marshal(struct {
+		data := must.Get(json.Marshal(struct {
 			A price.USD `json:"a,omitzero"`
-		}{want})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}{want}))(t)
 		if text := string(data); want.Known && text != `{"a":0.1234567}` || !want.Known && text != "{}" {
 			t.Errorf("JSON is %s", text)
 		}
@@ -157,12 +155,9 @@ func TestAmount(t *testing.T) {
 }
 
 func TestReadFile(t *testing.T) {
-	table, err := price.ReadFile("prices.json", []byte(`{"models": [
+	table := must.Get(price.ReadFile("prices.json", []byte(`{"models": [
 	{"id": "us.acme/Claude-Opus-4-6", "input": 4, "output": 20, "tier": {"above_prompt_tokens": 1000, "input": 8, "output": 40}},
-	{"id": "gpt-9", "input": 1, "cache_write_5m": 1, "cache_read": 0.5, "output": 2, "retired": true, "fast": {"input": 2, "output": 4}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	{"id": "gpt-9", "input": 1, "cache_write_5m": 1, "cache_read": 0.5, "output": 2, "retired": true, "fast": {"input": 2, "output": 4}}]}`)))(t)
 	base := price.Default()
 	over := table.Over(base)
 	if len(over.Models) != len(base.Models)+1 || over.AsOf != base.AsOf {
@@ -226,10 +221,7 @@ func TestReadFileErrors(t *testing.T) {
 // TestReadFileJSON holds that what JSON allows in its own notation is read: tabs, escaped slashes, surrogate pairs,
 // exponents, empty texts.
 func TestReadFileJSON(t *testing.T) {
-	table, err := price.ReadFile("p.json", []byte("\t{\t\"models\":\t[{\r\n\t\"id\"\n:\n\"x\\/a\", \"input\": 1e-1, \"output\": 12345678.123456789, \"tokenizer\": \"\", \"note\": \"\\ud83d\\ude00 \\u00e9 \\\\ud83d\"}]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(price.ReadFile("p.json", []byte("\t{\t\"models\":\t[{\r\n\t\"id\"\n:\n\"x\\/a\", \"input\": 1e-1, \"output\": 12345678.123456789, \"tokenizer\": \"\", \"note\": \"\\ud83d\\ude00 \\u00e9 \\\\ud83d\"}]}\n")))(t)
 	if m := table.Models[0]; m.ID != "a" || m.Input != usd/10 || m.Output != 12345678123456789 || m.Note != "😀 é \\ud83d" {
 		t.Errorf("%+v", m)
 	}
@@ -276,10 +268,7 @@ func TestCompactionBilling(t *testing.T) {
 			}
 			call.Breakpoints = mark // it leaves nothing of its own behind
 		}
-		in, err := sim.Branch(41, call)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(sim.Branch(41, call))(t)
 		if got := m.Cost(in, 5000).Nano / 1000; got != tt.want {
 			t.Errorf("%s: %v, want %v (%+v)", tt.what, got, tt.want, in)
 		}
@@ -300,10 +289,7 @@ func TestIterations(t *testing.T) {
 
 // TestOddPrices: a price that is no whole number of billionths a token is added up exactly and rounded once a request.
 func TestOddPrices(t *testing.T) {
-	table, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "a", "input": 0.0375, "cache_read": 0.0005, "output": 1_000.000000001}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "a", "input": 0.0375, "cache_read": 0.0005, "output": 1_000.000000001}]}`)))(t)
 	m := table.Models[0]
 	for _, tt := range []struct {
 		in     cache.Split

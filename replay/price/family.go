@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// FindLike is Find, and for a model that the table lacks the newest of its family that is not newer than itself: like is
-// then true. It is likely to have the same window, limits and tokenizer; a price is never that of another model, and the
-// row has none. ok is false for a model of no family, or without a version.
+// FindLike is like Find. For a model that the table lacks it returns the newest model of the same family that is not
+// newer than id; like is then true, and m has no prices. Such a model probably has the same window, limits and
+// tokenizer. ok is false for a model of no known family or without a version.
 func (t *Table) FindLike(id string) (m Model, like, ok bool) {
 	m, ok = t.Find(id)
 	if ok && (m.Context > 0 || t.unpriced == nil) {

@@ -16,17 +16,17 @@ import (
 // nano is the number of digits after the point of an amount and of a price.
 const nano = 9
 
-// USD is an amount of money in billionths of a dollar. It is not known, rather than zero, for a model that no table
-// lists.
+// USD is an amount of money in billionths of a dollar. It is unknown, not zero, for a model that no table lists.
 type USD struct {
 	Nano  int64
 	Known bool
 }
 
-// IsZero reports whether the amount is not known: it is then left out of JSON.
+// IsZero reports whether the amount is unknown, so that omitzero leaves it out of JSON. A known amount of zero dollars
+// is not "zero".
 func (u USD) IsZero() bool { return !u.Known }
 
-// Add adds what is known of another amount.
+// Add adds o where it is known. The sum is known where u or o is. It stays at the largest amount that fits.
 func (u *USD) Add(o USD) {
 	if !o.Known {
 		return
@@ -38,7 +38,8 @@ func (u *USD) Add(o USD) {
 	*u = USD{sum, true}
 }
 
-// AddUp adds the counts and amounts of a struct to those of another one. Texts and lists stay.
+// AddUp adds each int and USD in the struct from to that in to, also in nested structs and arrays. All other fields of
+// to stay.
 func AddUp[T any](to, from *T) { addUp(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()) }
 
 func addUp(to, from reflect.Value) {
@@ -60,10 +61,10 @@ func addUp(to, from reflect.Value) {
 	}
 }
 
-// Decimal is the amount in dollars.
+// Decimal returns the amount in dollars.
 func (u USD) Decimal() exact.Decimal { return exact.Decimal{N: u.Nano, Places: nano, Known: u.Known} }
 
-// String is the amount in dollars with four decimals, or a dash.
+// String returns the amount in dollars with four decimals, or "-" where it is unknown.
 func (u USD) String() string {
 	if !u.Known {
 		return "-"
@@ -71,7 +72,7 @@ func (u USD) String() string {
 	return u.Decimal().Text(4)
 }
 
-// MarshalJSON is the amount in dollars, without rounding, or null.
+// MarshalJSON writes the amount in dollars, without rounding, or null.
 func (u USD) MarshalJSON() ([]byte, error) { return u.Decimal().MarshalJSON() }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -97,13 +98,13 @@ func readNano(data []byte) (n int64, known bool, err error) {
 	return n, true, nil
 }
 
-// Price is what a million tokens cost, in billionths of a dollar.
+// Price is the price of a million tokens, in billionths of a dollar.
 type Price int64
 
-// Dollars is the price in USD per million tokens.
+// Dollars returns the price in US dollars per million tokens.
 func (p Price) Dollars() exact.Decimal { return exact.Of(int64(p), nano) }
 
-// MarshalJSON is the price in USD per million tokens, without rounding.
+// MarshalJSON writes the price in US dollars per million tokens, without rounding.
 func (p Price) MarshalJSON() ([]byte, error) { return p.Dollars().MarshalJSON() }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -113,8 +114,7 @@ func (p *Price) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ReadNode reads a price of a user's table. A price with more digits than an integer can hold is refused: it would be
-// rounded.
+// ReadNode reads a price in a user's table. A price with more digits than Price can hold is an error.
 func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	size, number := strict.Number(n)
 	d, _ := exact.Parse(strings.ReplaceAll(n.Value, "_", ""))
@@ -132,7 +132,7 @@ func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	*p = Price(x)
 }
 
-// On is the model with the prices of a day; the zero time: of today.
+// On returns the model with the prices of a day; for the zero time, those of today.
 func (m *Model) On(day time.Time) *Model {
 	if day.IsZero() || m.Earlier == nil {
 		return m
@@ -149,12 +149,13 @@ func (m *Model) On(day time.Time) *Model {
 	return m
 }
 
-// Unreleased reports whether a day is before the model's first one; the zero time: it is not known to be.
+// Unreleased reports whether day is before the model's release; false for the zero time and where the release is
+// unknown.
 func (m *Model) Unreleased(day time.Time) bool {
 	return !day.IsZero() && day.UTC().Format(time.DateOnly) < m.Released
 }
 
-// RatesFor is the prices of a request with a number of tokens of input, cached or not.
+// RatesFor returns the prices of a request with that many input tokens, cached or not.
 func (m *Model) RatesFor(input int) Rates {
 	if t := m.Tier; t != nil && input > t.Above {
 		return t.Rates
@@ -162,15 +163,15 @@ func (m *Model) RatesFor(input int) Rates {
 	return m.Rates
 }
 
-// Cost is the cost of one request. Above the long-context tier the whole request is billed by it, cache reads and the
-// output included.
+// Cost returns the cost of one request. Where its input is above Tier.Above, the prices of the tier apply to all its
+// tokens, cache reads and output included.
 func (m *Model) Cost(in cache.Split, output int) USD {
 	r := m.RatesFor(in.Input())
 	return r.Cost(in, output)
 }
 
-// Cost is the cost of tokens. It is exact where a token costs a whole number of billionths, as nearly all of the embedded table do, and else rounded
-// once, half up.
+// Cost returns the cost of tokens. It is exact where each token costs a whole number of billionths, as for nearly all
+// rows of the embedded table, else rounded once, half up.
 func (r *Rates) Cost(in cache.Split, output int) USD {
 	var high, low uint64 // of a millionth of the sum
 	for i, tokens := range [...]int{in.Uncached, in.Write5m, in.Write1h, in.Read, output} {
@@ -214,5 +215,5 @@ func quotient(high, low, by uint64) int64 {
 	return int64(n)
 }
 
-// Share is the part n/of of an amount, in billionths of a dollar, rounded half up. n is from 0 to of.
+// Share returns nano*n/of, rounded half up: the part of an amount in billionths of a dollar. n is from 0 to of.
 func Share(nano int64, n, of int) int64 { return product(max(nano, 0), int64(n), uint64(of)) }

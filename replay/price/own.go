@@ -7,7 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Own is what a user says of a model of their own. What is left out is as the table has it.
+// Own is what a user states about a model. What is left out is as in the table.
 type Own struct {
 	strict.Position `json:"-"`
 
@@ -17,17 +17,17 @@ type Own struct {
 	MaxOutput    int    `yaml:"max_output" min:"1" unit:"tokens"`
 	Cache        string `yaml:"cache" enum:"automatic,breakpoints,none"`
 	MinCacheable int    `yaml:"min_cacheable" min:"1" unit:"tokens"`
-	Input        *Price `yaml:"input" none:"-"` // this and the next four: USD per million tokens
+	Input        *Price `yaml:"input" none:"-"` // this and the next four: US dollars per million tokens; nil: left out
 	CacheWrite5m *Price `yaml:"cache_write_5m" none:"-"`
 	CacheWrite1h *Price `yaml:"cache_write_1h" none:"-"`
 	CacheRead    *Price `yaml:"cache_read" none:"-"`
 	Output       *Price `yaml:"output" none:"-"`
 }
 
-// OwnModels is what a user says of models, in the order of the text.
+// OwnModels is what a user states about models, in the order of the text.
 type OwnModels []Own
 
-// ReadNode reads {model: {window: 256k, …}}.
+// ReadNode reads {model: {window: 256k, …}}; the strict decoder calls it and collects its errors.
 func (o *OwnModels) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	for _, kv := range r.Map(n, key, "write {MODEL: {window: 256k, max_output: 32k, cache: automatic}}") {
 		own := Own{ID: Normalize(kv.Key), Position: strict.At(r.File, kv.At)}
@@ -45,7 +45,7 @@ func (o *OwnModels) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	}
 }
 
-// ReadOwn reads such a text, as name in messages.
+// ReadOwn decodes the YAML of a user's models, {model: {window: 256k, …}}. name stands for the file in error messages.
 func ReadOwn(name string, data []byte) (OwnModels, error) {
 	root, errs := strict.Parse(name, data, strict.Document{Name: "list of models", Example: "acme-1: {window: 256k}", Start: "write {MODEL: {window: 256k}}"})
 	r := &strict.Decoder{File: name, Errors: errs}
@@ -59,7 +59,9 @@ func ReadOwn(name string, data []byte) (OwnModels, error) {
 // stated is the source and the confidence of what a user says.
 const stated = "stated by the user"
 
-// With is the table with what a user says of models. A model without a price has its other settings and none.
+// With returns the table with what a user states about models. A model without a price in own and in t has no price;
+// its other settings apply. With returns an error for an unknown model without a window, or for prices with too many
+// digits.
 func (t *Table) With(own OwnModels) (*Table, error) {
 	if len(own) == 0 {
 		return t, nil

@@ -4,25 +4,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
 // TestOwnModels: what a user says of models holds over the table, one setting at a time. Without a price there is none.
 func TestOwnModels(t *testing.T) {
-	own, err := price.ReadOwn("c.yaml", []byte(`
+	own := must.Get(price.ReadOwn("c.yaml", []byte(`
 acme/Acme-1: {window: 256k, max_output: 32k, cache: automatic}
 acme-2: {window: 100000, input: 1, output: 3, cache_read: 0.05}
 claude-opus-5: {window: 300k}
 gpt-5.4: {input: 9, output: 10}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	base := price.Default()
-	table, err := base.With(own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(base.With(own))(t)
 	if _, ok := table.Find("acme-1"); ok {
 		t.Error("a model without a price has one")
 	}
@@ -44,10 +39,7 @@ gpt-5.4: {input: 9, output: 10}
 		t.Error("the table of the program has changed")
 	}
 
-	file, err := price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 2, "output": 2}, {"id": "acme-2", "input": 2, "output": 2, "context": 7000}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 2, "output": 2}, {"id": "acme-2", "input": 2, "output": 2, "context": 7000}]}`)))(t)
 	over := file.Over(table)
 	if m, _, _ := over.FindLike("acme-1"); m.Context != 256000 || m.Input != 2*usd {
 		t.Errorf("a price from a file and a window from the settings: %+v", m)

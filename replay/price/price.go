@@ -1,5 +1,5 @@
-// Package price holds what is publicly known of models: context windows, output limits and prices, each row with its
-// source and date.
+// Package price holds what is published about models: context windows, output limits and prices, each row with its
+// source and date. Prices are in US dollars per million tokens; amounts of money are counted in billionths of a dollar.
 package price
 
 import (
@@ -18,27 +18,27 @@ import (
 type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
-	Context      int       `json:"context" min:"0"`
-	Before       *Since    `json:"context_before,omitempty"`
-	MaxInput     int       `json:"max_input,omitempty" min:"0"` // 0: Context
-	MaxOutput    int       `json:"max_output" min:"0"`
-	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix the cache takes
-	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how it is cached (cache.Mode); "": by the table of the provider
-	Tokenizer    string    `json:"tokenizer"`                                         // "old" or "new"
-	ImageTier    string    `json:"image_tier,omitempty"`
-	Preserved    bool      `json:"preserved_thinking,omitempty"` // a client's edit before a thinking block makes it invalid
-	Source       string    `json:"source"`
-	Confidence   string    `json:"confidence"`
-	Released     string    `json:"released,omitempty"`
+	Context      int       `json:"context" min:"0"`                                   // context window
+	Before       *Since    `json:"context_before,omitempty"`                          // an earlier window; nil: none
+	MaxInput     int       `json:"max_input,omitempty" min:"0"`                       // largest input; 0: Context
+	MaxOutput    int       `json:"max_output" min:"0"`                                // largest output
+	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix that the prompt cache takes
+	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how prompts are cached (cache.Mode); "": as the provider's table says
+	Tokenizer    string    `json:"tokenizer"`                                         // "old": models of Anthropic up to Opus 4.6, Sonnet 4.6 and Haiku 4.5; "new": its later models; "": unknown
+	ImageTier    string    `json:"image_tier,omitempty"`                              // "standard" or "high": how many tokens an image may take; "": unknown
+	Preserved    bool      `json:"preserved_thinking,omitempty"`                      // thinking stays valid only while the client leaves everything before it unchanged
+	Source       string    `json:"source"`                                            // where the row is from
+	Confidence   string    `json:"confidence"`                                        // "documented", "listed" (in another table), "single source" or "stated by the user"
+	Released     string    `json:"released,omitempty"`                                // first day, YYYY-MM-DD; "": unknown
 	Retired      bool      `json:"retired,omitempty"`
 	Note         string    `json:"note,omitempty"`
-	Tier         *Tier     `json:"tier,omitempty"`
-	Fast         *Rates    `json:"fast,omitempty"`    // of requests in the fast mode, whatever their input; nil: none are known
-	Earlier      []Earlier `json:"earlier,omitempty"` // prices it had before, oldest first
-	Own          bool      `json:"-" yaml:"-"`        // a user has stated the window
+	Tier         *Tier     `json:"tier,omitempty"`    // prices of long prompts; nil: none
+	Fast         *Rates    `json:"fast,omitempty"`    // prices in the fast mode, for inputs of any size; nil: unknown
+	Earlier      []Earlier `json:"earlier,omitempty"` // earlier prices, oldest first
+	Own          bool      `json:"-" yaml:"-"`        // the user has stated the window
 }
 
-// Earlier is the prices that a model had up to a day. The fast mode was priced as it is now.
+// Earlier is the prices that a model had up to a day. The prices of its fast mode are taken to be those of today.
 type Earlier struct {
 	Until string `json:"until" form:"date" required:"write the last day of these prices as 2026-10-06"` // UTC, inclusive
 	Rates
@@ -46,14 +46,14 @@ type Earlier struct {
 	Source string `json:"source"`
 }
 
-// Since is a context window that a model had before a day.
+// Since is the context window, in tokens, that a model had before Day, the first day of the present window.
 type Since struct {
-	Day     string `json:"day" form:"date" required:"write the day as 2026-03-13"` // first day of the present window
+	Day     string `json:"day" form:"date" required:"write the day as 2026-03-13"`
 	Context int    `json:"context" min:"1" required:"give the earlier window, tokens"`
 	Source  string `json:"source"`
 }
 
-// ContextOn is the model's context window on a day, tokens; 0: unknown.
+// ContextOn returns the model's context window on a day, in tokens; 0: unknown.
 func (m *Model) ContextOn(day time.Time) int {
 	if m.Before != nil && day.UTC().Format(time.DateOnly) < m.Before.Day {
 		return m.Before.Context
@@ -70,19 +70,20 @@ type Rates struct {
 	Output       Price `json:"output" required:"give the prices of input and output"`
 }
 
-// Tier is the prices of a whole request whose input, cached or not, is above a number of tokens.
+// Tier is the prices of requests with more than Above input tokens, cached or not.
 type Tier struct {
-	Above int  `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
+	Above int `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
+	// the prices apply to all tokens of the request; must be true, as no other tier is known
 	Whole bool `json:"whole_request"`
 	Rates
 }
 
-// Table finds models by id.
+// Table is a table of models and modifiers. It finds models by id.
 type Table struct {
-	AsOf      string     `json:"as_of"`
+	AsOf      string     `json:"as_of"` // day of the table, YYYY-MM-DD
 	Unit      string     `json:"unit"`
 	Models    []Model    `json:"models"`
-	Modifiers []Modifier `json:"modifiers"` // the first that fits holds
+	Modifiers []Modifier `json:"modifiers"` // for each Of, the first that fits a call applies
 
 	unpriced []Model // of which a user states other things than prices
 }
@@ -90,8 +91,8 @@ type Table struct {
 //go:embed models.json providers.json
 var tables embed.FS
 
-// Default is the table of the program, of models.json and providers.json: models whose prices had changes or
-// have modifiers, and those of other tables (scripts/genprices). It is shared: copy it before a change.
+// Default returns the embedded table: models.json, whose rows have sources, earlier prices and modifiers, and
+// providers.json, which scripts/genprices makes from other published tables. Copy the table before changing it.
 func Default() *Table { return builtIn() }
 
 var builtIn = sync.OnceValue(func() *Table {
@@ -118,8 +119,8 @@ func (t *Table) order() {
 	}
 }
 
-// Find looks a model up by its id, without provider prefixes and marks; a date, a version or "latest" may follow. ok
-// is false for an unknown model, which a newer minor version of a known one is.
+// Find returns the model with an id, which may have provider prefixes and marks, and a date, a version or "latest"
+// after it. A newer minor version of a known model is unknown: ok is false.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
 	return find(t.Models, id)
@@ -161,7 +162,7 @@ func onlyMarks(rest string) bool {
 	return rest[0] == '-'
 }
 
-// Anthropic reports whether a model is Anthropic's, by its id.
+// Anthropic reports whether a model id is one of Anthropic's.
 func Anthropic(model string) bool {
 	return strings.Contains(model, "anthropic") || strings.Contains(model, "claude")
 }

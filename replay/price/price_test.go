@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -71,10 +72,7 @@ func TestRead(t *testing.T) {
 		`{"id":"m-4","context":1,"input":1,"output":1},{"id":"m-4-5","context":2,"input":1,"output":1},{"id":"m-4-5-mini","context":3,"input":1,"output":1}`,
 		`{"id":"m-4-5-mini","context":3,"input":1,"output":1},{"id":"m-4","context":1,"input":1,"output":1},{"id":"m-4-5","context":2,"input":1,"output":1}`,
 	} {
-		table, err := price.ReadFile("prices.json", []byte(`{"as_of":"2026-01-01","models":[`+rows+`]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(price.ReadFile("prices.json", []byte(`{"as_of":"2026-01-01","models":[`+rows+`]}`)))(t)
 		if table.AsOf != "2026-01-01" {
 			t.Errorf("as of %q", table.AsOf)
 		}

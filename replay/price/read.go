@@ -30,9 +30,9 @@ type row struct {
 	Model
 }
 
-// ReadFile decodes a user's table, in the form of the embedded one. Its error is a strict.Errors with every key that
-// is unknown, missing, repeated or out of range. Cache prices left out are the documented multiples of the input
-// price: 1.25, 2 and 0.1. A byte order mark is ignored.
+// ReadFile decodes a user's table, in the form of the embedded one. Its error is a strict.Errors with every key that is
+// unknown, missing, repeated or out of range. Cache prices that are left out follow from the input price as in
+// Rates.CheckFields, by Anthropic's documented multiples. A byte order mark is ignored.
 func ReadFile(name string, data []byte) (*Table, error) {
 	data = surrogates().ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
 	root, errs := strict.Parse(name, data, strict.Document{
@@ -73,14 +73,15 @@ func joinSurrogates(pair []byte) []byte {
 // unset marks a price that was left out.
 const unset = -1
 
-// SetDefaults marks the cache prices as left out.
+// SetDefaults marks the cache prices as left out, before decoding.
 func (r *Rates) SetDefaults() {
 	r.CacheWrite5m = unset
 	r.CacheWrite1h = unset
 	r.CacheRead = unset
 }
 
-// CheckFields completes a row that was read.
+// CheckFields completes a row after decoding: it normalizes the id, sorts Earlier and fills in cache prices. It returns
+// an error for a missing id or an unknown tokenizer.
 func (m *Model) CheckFields() error {
 	m.ID = Normalize(m.ID)
 	switch {
@@ -93,13 +94,13 @@ func (m *Model) CheckFields() error {
 	return m.Rates.CheckFields()
 }
 
-// SetDefaults marks the cache prices as left out.
+// SetDefaults sets Whole and marks the cache prices as left out, before decoding.
 func (t *Tier) SetDefaults() {
 	t.Whole = true
 	t.Rates.SetDefaults()
 }
 
-// CheckFields completes a tier that was read.
+// CheckFields fills in cache prices after decoding. It returns an error where Whole is false.
 func (t *Tier) CheckFields() error {
 	if !t.Whole {
 		return &strict.Error{Msg: "a tier for a part of the request", Hint: "only tiers that the whole request is billed by are known: write true"}
@@ -107,7 +108,8 @@ func (t *Tier) CheckFields() error {
 	return t.Rates.CheckFields()
 }
 
-// CheckFields fills in the cache prices that were left out.
+// CheckFields fills in cache prices that were left out: 1.25 times Input for 5-minute writes, 2 times for 1-hour
+// writes, 0.1 times for reads. It returns an error where such a price has too many digits.
 func (r *Rates) CheckFields() error {
 	for _, c := range []struct {
 		price        *Price
@@ -125,8 +127,8 @@ func (r *Rates) CheckFields() error {
 	return nil
 }
 
-// Over is a table of t's rows and of the rows of base whose id t lacks. Of modifiers those of t come first; they replace
-// those of base for the same.
+// Over returns a table of the rows of t and those rows of base whose id t lacks. The modifiers of t come first; one of
+// base is left out where t has one with the same Of, Values and Models.
 func (t *Table) Over(base *Table) *Table {
 	out := &Table{AsOf: cmp.Or(t.AsOf, base.AsOf), Unit: t.Unit, Models: slices.Clone(t.Models), Modifiers: slices.Clone(t.Modifiers), unpriced: base.unpriced}
 	for _, m := range base.Modifiers {
@@ -145,7 +147,7 @@ func (t *Table) Over(base *Table) *Table {
 	return out
 }
 
-// Sorted lists the rows by id.
+// Sorted returns the rows sorted by id.
 func (t *Table) Sorted() []Model {
 	return slices.SortedStableFunc(slices.Values(t.Models), func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -74,9 +75,7 @@ func TestRemovedBlocks(t *testing.T) {
 		}
 		first := map[int]int{} // by block: the edit that removed it first
 		for n := 1; n <= len(x.conv.Requests); n++ {
-			if err := errors.Join(j.until(edits, n), plain.until(edits, n)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(j.until(edits, n), plain.until(edits, n)))
 			if !slices.Equal(j.removed, plain.removed) || !slices.Equal(j.removedBy, plain.removedBy) {
 				t.Fatalf("request %d: removed %v by %v, want %v by %v", n, j.removed, j.removedBy, plain.removed, plain.removedBy)
 			}

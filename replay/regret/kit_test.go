@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/regret"
@@ -72,14 +73,9 @@ func (s *story) load(t testing.TB) *session.Conversation {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(!s.plain)
 	for _, l := range s.lines {
-		if err := enc.Encode(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, enc.Encode(l))
 	}
-	f, err := session.LoadReader("story.jsonl", strings.NewReader(text.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("story.jsonl", strings.NewReader(text.String()), session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -113,14 +109,8 @@ func (flat) Content(*policy.Content) int { return 10 }
 
 func judge(t testing.TB, conv *session.Conversation, recorded, edits []policy.Edit) *regret.Regret {
 	t.Helper()
-	x, err := regret.NewIndex(conv, recorded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := x.Judge(regret.Judged{Edits: edits, Weigh: flat{conv}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(regret.NewIndex(conv, recorded))(t)
+	r := must.Get(x.Judge(regret.Judged{Edits: edits, Weigh: flat{conv}}))(t)
 	return r
 }
 

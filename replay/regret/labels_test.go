@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -33,16 +34,11 @@ type label struct {
 }
 
 func labels(t *testing.T) (list []label) {
-	f, err := os.Open("testdata/labels.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("testdata/labels.jsonl"))(t)
 	defer f.Close()
 	for s := bufio.NewScanner(f); s.Scan(); {
 		var l label
-		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(s.Bytes(), &l))
 		list = append(list, l)
 	}
 	return list
@@ -151,22 +147,13 @@ func TestLabelsNow(t *testing.T) {
 
 // misses are the misses of a session under the policies of its labels.
 func misses(t *testing.T, path string, list []label) map[label]bool {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	presets := preset.New(reg)
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	defer f.Close()
 	printed, done := map[label]bool{}, map[string]bool{}
 	for _, conv := range f.Conversations() {
-		rec, err := replay.NewRecord(conv)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(conv))(t)
 		client := preset.ClientOf(conv)
 		if err := rec.UseRelease(presets); err != nil { // in the window that the user had set
 			t.Fatal(err)
@@ -176,14 +163,8 @@ func misses(t *testing.T, path string, list []label) map[label]bool {
 				continue
 			}
 			done[l.Agent+l.Policy] = true
-			pol, err := presets.LoadFor(l.Policy, client)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tl, err := rec.Replay(pol, replay.Options{Regret: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			pol := must.Get(presets.LoadFor(l.Policy, client))(t)
+			tl := must.Get(rec.Replay(pol, replay.Options{Regret: true}))(t)
 			for _, m := range tl.Regret.Misses {
 				printed[label{
 					Session: l.Session, Agent: l.Agent, Policy: l.Policy, Kind: m.Evidence, Line: m.Line, UsedBy: m.UsedLine,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -20,15 +21,9 @@ import (
 )
 
 func policies(t *testing.T, names ...string) (list []*policy.Policy) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	for _, name := range names {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
 		list = append(list, pol)
 	}
 	return list
@@ -38,24 +33,22 @@ func policies(t *testing.T, names ...string) (list []*policy.Policy) {
 var several = []string{"recorded", "claude-code-2.1.19", "opencode", "openhands", "langchain-clear-tool-uses", "sliding-window", "swe-agent", "anthropic-context-editing", "openclaw"}
 
 // TestEvidenceIsNotInView searches for the evidence of every miss in the texts of the view that was sent, with
-// strings.Contains.
+// strings.Contains: of every fourth real session, with CTXKIT_LONG=1 of all.
 func TestEvidenceIsNotInView(t *testing.T) {
 	files, _ := filepath.Glob("../../testdata/sessions/*.jsonl")
 	if dir := os.Getenv("CTXKIT_CORPUS"); dir != "" && !testing.Short() {
 		more, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
-		files = append(files, more...)
+		for i, path := range more {
+			if i%4 == 1 || os.Getenv("CTXKIT_LONG") != "" {
+				files = append(files, path)
+			}
+		}
 	}
 	found := map[regret.Evidence]int{}
 	for _, path := range files {
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 		for _, conv := range f.Conversations() {
-			rec, err := replay.NewRecord(conv)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rec := must.Get(replay.NewRecord(conv))(t)
 			for _, pol := range policies(t, several...) {
 				windows := []int{0}
 				if strings.Contains(path, "testdata") && !pol.Recorded {
@@ -75,10 +68,7 @@ func TestEvidenceIsNotInView(t *testing.T) {
 }
 
 func checkEvidence(t *testing.T, rec *replay.Record, pol *policy.Policy, opt replay.Options, found map[regret.Evidence]int) {
-	tl, err := rec.Replay(pol, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tl := must.Get(rec.Replay(pol, opt))(t)
 	at := map[int][]*regret.Miss{}
 	for i := range tl.Regret.Misses {
 		m := &tl.Regret.Misses[i]
@@ -92,7 +82,7 @@ func checkEvidence(t *testing.T, rec *replay.Record, pol *policy.Policy, opt rep
 		return
 	}
 	opt.Regret = false
-	err = rec.EachView(pol, opt, func(n int, v *view.View) bool {
+	must.Do(t, rec.EachView(pol, opt, func(n int, v *view.View) bool {
 		if len(at[n]) == 0 {
 			return true
 		}
@@ -103,10 +93,7 @@ func checkEvidence(t *testing.T, rec *replay.Record, pol *policy.Policy, opt rep
 			}
 		}
 		return true
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // texts yields the texts of a view that are sent, without white space and line numbers.
@@ -115,10 +102,7 @@ func texts(t *testing.T, v *view.View) iter.Seq[string] {
 		for id := range v.Items {
 			for b := range v.Blocks(id) {
 				at := policy.Target{Item: id, Block: b}
-				text, err := v.Text(at)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(v.Text(at))(t)
 				if c, ok := v.PayloadReplacement(at); ok {
 					if text = ""; c != nil {
 						text = c.Text
@@ -178,10 +162,7 @@ func evidence(t *testing.T, conv *session.Conversation, m *regret.Miss) []string
 				continue
 			}
 			again := result(t, conv, use.ID)
-			text, err := conv.WholeText(int(again.Item), again.Block)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(conv.WholeText(int(again.Item), again.Block))(t)
 			text, _, _ = strings.Cut(text, "<system-reminder>")
 			var lines []string
 			for line := range strings.Lines(text) {
@@ -200,22 +181,13 @@ func evidence(t *testing.T, conv *session.Conversation, m *regret.Miss) []string
 
 // TestSame: the same replay finds the same, on a record of its own and on a shared one.
 func TestSame(t *testing.T) {
-	f, err := session.Load("../../testdata/sessions/big.jsonl", session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load("../../testdata/sessions/big.jsonl", session.LoadOptions{}))(t)
 	defer f.Close()
 	want := ""
 	for range 2 {
-		rec, err := replay.NewRecord(f.Main)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(f.Main))(t)
 		for _, pol := range policies(t, "openhands", "sliding-window", "openhands") {
-			tl, err := rec.Replay(pol, replay.Options{Regret: true, Window: 60_000})
-			if err != nil {
-				t.Fatal(err)
-			}
+			tl := must.Get(rec.Replay(pol, replay.Options{Regret: true, Window: 60_000}))(t)
 			js, _ := json.Marshal(tl.Regret)
 			if strings.HasPrefix(pol.Name, "openhands") && want != "" && want != string(js) {
 				t.Errorf("another replay finds\n%s\nthan the first\n%s", js, want)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/regret"
@@ -469,10 +470,7 @@ func TestCodexCalls(t *testing.T) {
 	} {
 		var lines strings.Builder
 		line := func(kind string, payload map[string]any) {
-			text, err := json.Marshal(map[string]any{"timestamp": "2026-02-01T10:00:00.000Z", "type": kind, "payload": payload})
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(json.Marshal(map[string]any{"timestamp": "2026-02-01T10:00:00.000Z", "type": kind, "payload": payload}))(t)
 			lines.Write(append(text, '\n'))
 		}
 		total := 0
@@ -494,10 +492,7 @@ func TestCodexCalls(t *testing.T) {
 		call("filler", "exec_command", `{"cmd":"true"}`, head("2"))
 		call("again", c.tool, c.input, c.result)
 		call("end", "exec_command", `{"cmd":"true && true"}`, head("3"))
-		f, err := session.LoadReader("rollout-2026-02-01T10-00-00-0199c0de-0000-7000-8000-000000000001.jsonl", strings.NewReader(lines.String()), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("rollout-2026-02-01T10-00-00-0199c0de-0000-7000-8000-000000000001.jsonl", strings.NewReader(lines.String()), session.LoadOptions{}))(t)
 		t.Cleanup(func() { f.Close() })
 		lost := []policy.Edit{clear(f.Main, 3, result(t, f.Main, "first"), "[cleared]")}
 		r := judge(t, f.Main, lost, lost)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -18,16 +19,10 @@ import (
 
 func loadPolicies(t testing.TB, names ...string) []*policy.Policy {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	var list []*policy.Policy
 	for _, name := range names {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
 		list = append(list, p)
 	}
 	return list
@@ -38,15 +33,12 @@ func followed(t testing.TB, rec *replay.Record, pol *policy.Policy) (*replay.Tim
 	t.Helper()
 	l := NewLedger(rec.Conv)
 	wrong := 0
-	tl, err := rec.Replay(pol, replay.Options{Observe: func(n int, v *view.View) {
+	tl := must.Get(rec.Replay(pol, replay.Options{Observe: func(n int, v *view.View) {
 		if l.Observe(n, v); l.Sum() != v.PayloadTokens() && wrong == 0 {
 			wrong = n
 			t.Errorf("%s, %s, request %d: the blocks sum to %d tokens, the payload has %d", rec.Conv.SessionID, pol.Name, n, l.Sum(), v.PayloadTokens())
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	l.Close()
 	return tl, l
 }
@@ -68,20 +60,11 @@ func TestCorpusSums(t *testing.T) {
 	var off []float64
 	read, byPath, superseded, most := 0, 0, 0, 0
 	for _, path := range files {
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := replay.NewRecord(f.Main)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
+		rec := must.Get(replay.NewRecord(f.Main))(t)
 		tl, l := followed(t, rec, pol)
 		off = append(off, sums(t, rec.Conv, tl, l)...)
-		b, err := build(rec.Conv, tl, l, Extent{Request: l.Requests, Until: l.Requests})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(build(rec.Conv, tl, l, Extent{Request: l.Requests, Until: l.Requests}))(t)
 		b.finish(nil)
 		if b.Reads.Superseded() > b.Reads.Tokens || b.Reads.Stale > b.Reads.InContext || b.Reads.InView > b.Reads.Same || b.Reads.Same > b.Reads.Again {
 			t.Errorf("%s: parts exceed the whole: %+v", f.Main.SessionID, b.Reads)
@@ -150,15 +133,9 @@ func sums(t *testing.T, conv *session.Conversation, tl *replay.Timeline, l *Ledg
 // TestRefills holds that what joins before a compaction is what it finds: nothing else is in a view that
 // no other edit changes.
 func TestRefills(t *testing.T) {
-	f, err := session.Load("../../testdata/sessions/big.jsonl", session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load("../../testdata/sessions/big.jsonl", session.LoadOptions{}))(t)
 	defer f.Close()
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	pol := *loadPolicies(t, "claude-code-2.1.19")[0]
 	pol.Window.Context = 120_000
 	tl, l := followed(t, rec, &pol)

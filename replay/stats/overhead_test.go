@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/category"
@@ -30,10 +31,7 @@ func (s *transcript) recordRequest(id, shape string, messages ...string) {
 // their headings, and tools that were never called stand first.
 func TestOverhead(t *testing.T) {
 	system := "Be terse.\n# Doing tasks\nDo.\n```sh\n# a comment\n```\n# auto memory\nKeep \"x\" and \\n# this.\n# Environment\nLinux"
-	texts, err := json.Marshal([]map[string]string{{"type": "text", "text": "An agent."}, {"type": "text", "text": system}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	texts := must.Get(json.Marshal([]map[string]string{{"type": "text", "text": "An agent."}, {"type": "text", "text": system}}))(t)
 	tools := []string{`{"name":"Read","input_schema":{}}`, `{"name":"mcp__shop__stock","description":"` + strings.Repeat("how many ", 20) + `"}`, `{"type":"web_search"}`}
 	shape := fmt.Sprintf(`{"system":%s,"tools":[%s]}`, texts, strings.Join(tools, ","))
 	fewer := fmt.Sprintf(`{"system":%s,"tools":[%s,{"name":"Gone"}]}`, texts, tools[0])
@@ -46,25 +44,17 @@ func TestOverhead(t *testing.T) {
 	s.recordRequest("r2", shape, `{"role":"user","content":"go"}`)
 	s.answer(5200, "done")
 	rec := s.record(t)
-	log, err := requests.Read(rec.Conv.Source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(requests.Read(rec.Conv.Source))(t)
 	got, _, err := Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (Extent, error) { return Extent{Request: 2, Until: 2}, nil }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := got.AddOverhead(rec, log); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, got.AddOverhead(rec, log))
 	o := got.Overhead
 	if o == nil {
 		t.Fatal("no overhead")
 	}
-	body, err := log.Body(log.Of("a3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(log.Body(log.Of("a3")))(t)
 	bytes, tokens, usd := 0, 0, price.USD{}
 	var names []string
 	for _, p := range o.Parts {

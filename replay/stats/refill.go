@@ -19,15 +19,17 @@ type Refill struct {
 	From     int            `json:"from"` // n of the first request, or of the first one after the compaction before
 	To       int            `json:"to"`   // n of the request before which the next one was made; one past the last request: after it
 	Requests int            `json:"requests"`
-	Prompts  int            `json:"prompts"`         // that were typed, and not queued
-	Seconds  float64        `json:"seconds"`         // from one request to the other; 0: not known
-	After    int            `json:"tokens_after"`    // messages that the compaction before left
-	Before   int            `json:"tokens_before"`   // messages that the compaction found
-	System   int            `json:"system_tokens"`   // of system prompt and tools in the request before it
-	Joined   int            `json:"joined_tokens"`   // of all Parts
-	Parts    []RefillSource `json:"parts"`           // by category and tool, the most tokens first
-	Heaviest []RefillSource `json:"heaviest"`        // by what calls were about, each prompt by itself, the most tokens first
-	Freed    int            `json:"freed_per_mille"` // of what it found, by the compaction
+	Prompts  int            `json:"prompts"`                  // that were typed, and not queued
+	Seconds  float64        `json:"seconds"`                  // from one request to the other; 0: not known
+	After    int            `json:"tokens_after"`             // messages that the compaction before left
+	Before   int            `json:"tokens_before"`            // messages that the compaction found
+	System   int            `json:"system_tokens"`            // of system prompt and tools in the request before it
+	Joined   int            `json:"joined_tokens"`            // of all Parts
+	Parts    []RefillSource `json:"parts"`                    // by category and tool, the most tokens first
+	Heaviest []RefillSource `json:"heaviest"`                 // by what calls were about, each prompt by itself, the most tokens first
+	Freed    int            `json:"freed_per_mille"`          // of what it found, by the compaction
+	Reason   string         `json:"reason"`                   // of the compaction
+	Context  int            `json:"context_tokens,omitempty"` // at which the client compacted, by its own count; 0: not recorded
 }
 
 // RefillSource is where tokens came from.
@@ -61,7 +63,10 @@ func Refills(conv *session.Conversation, tl *replay.Timeline, l *Ledger) ([]Refi
 			after = last.After
 		}
 		if to := atRequest(ev, main); from < to {
-			r := Refill{From: from, To: to, Requests: to - from, After: after, Before: ev.Before, System: sizes[to-2], Freed: portion(1000, ev.Saved, ev.Before)}
+			r := Refill{From: from, To: to, Requests: to - from, After: after, Before: ev.Before, System: sizes[to-2], Freed: portion(1000, ev.Saved, ev.Before), Reason: ev.Reason}
+			if ev.Recorded != nil {
+				r.Context = ev.Recorded.PreTokens
+			}
 			if to <= len(main) && !main[from-1].time.IsZero() && !main[to-1].time.IsZero() {
 				r.Seconds = max(main[to-1].time.Sub(main[from-1].time).Seconds(), 0)
 			}

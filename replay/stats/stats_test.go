@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -56,23 +57,15 @@ func (s *transcript) answer(context int, text string) {
 func (s *transcript) record(t testing.TB) *replay.Record {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(s.lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Join(s.lines, "\n")+"\n"), 0o600))
 	return load(t, path)
 }
 
 func load(t testing.TB, path string) *replay.Record {
 	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	return rec
 }
 
@@ -177,10 +170,7 @@ func turns(s *SessionStats) (list []string) {
 // TestStatsUnderPolicies holds at every request of every sample session, under policies of every kind, that the ledger
 // agrees with the view, block by block and in its sum.
 func TestStatsUnderPolicies(t *testing.T) {
-	paths, err := filepath.Glob("../../testdata/sessions/*.jsonl")
-	if err != nil || len(paths) < 10 {
-		t.Fatalf("%d sessions: %v", len(paths), err)
-	}
+	paths := must.Glob(t, 10, "../../testdata/sessions/*.jsonl")
 	pols := loadPolicies(t, "recorded", "none", "claude-code-pipeline", "opencode-1.1.36", "gemini-cli-0.22", "anthropic-context-editing", "sliding-window", "three-layer", "openhands")
 	for _, path := range paths {
 		rec := load(t, path)
@@ -191,7 +181,7 @@ func TestStatsUnderPolicies(t *testing.T) {
 			}
 			want := map[int][]held{}
 			l := NewLedger(rec.Conv)
-			tl, err := rec.Replay(pol, replay.Options{Observe: func(n int, v *view.View) {
+			tl := must.Get(rec.Replay(pol, replay.Options{Observe: func(n int, v *view.View) {
 				l.Observe(n, v)
 				for id := range v.Items {
 					want[n] = append(want[n], held{id, v.PayloadWeight(id)})
@@ -199,10 +189,7 @@ func TestStatsUnderPolicies(t *testing.T) {
 				if l.Sum() != v.PayloadTokens() {
 					t.Errorf("%s, %s, request %d: %d tokens, the payload has %d", path, pol.Name, n, l.Sum(), v.PayloadTokens())
 				}
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}}))(t)
 			l.Close()
 			for n, list := range want {
 				got := map[policy.ItemID]int{}
@@ -224,10 +211,7 @@ func TestStatsUnderPolicies(t *testing.T) {
 				}
 			}
 			for n := range len(rec.Conv.Requests) + 1 {
-				s, err := New(rec.Conv, tl, l, Extent{n, max(n, len(rec.Conv.Requests)/2), spent(rec, pol, tl, nil)}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(New(rec.Conv, tl, l, Extent{n, max(n, len(rec.Conv.Requests)/2), spent(rec, pol, tl, nil)}, nil))(t)
 				tokens, sent, share, usd := 0, 0, 0, price.USD{}
 				for _, c := range s.Categories {
 					tokens, sent, share = tokens+c.Tokens, sent+c.Sent, share+c.PerMille

@@ -70,27 +70,20 @@ func (p *Plan) policy(base *policy.Policy, point int) (*policy.Policy, error) {
 // Check reports the first value that a policy does not take, of the points and of the ends of every axis. Parameters
 // that it does not have are an error.
 func (p *Plan) Check(base *policy.Policy) error {
-	for i := range p.Axes {
-		if err := p.checkEnds(base, i); err != nil {
-			return err
-		}
-	}
-	return p.checkPoints(base)
+	return p.check(base, slices.Repeat([]bool{true}, len(p.Axes)))
 }
 
-// checkEnds tries both ends of an axis, which need not be points.
-func (p *Plan) checkEnds(base *policy.Policy, i int) error {
-	a := &p.Axes[i]
-	for _, value := range []string{a.Values[0], a.Values[len(a.Values)-1]} {
-		if err := base.Clone().Set(a.Key, value); err != nil {
-			return err
+// check tries both ends of each axis that the policy has, which need not be points, and makes the policies of all points.
+func (p *Plan) check(base *policy.Policy, has []bool) error {
+	for i, a := range p.Axes {
+		for _, value := range []string{a.Values[0], a.Values[len(a.Values)-1]} {
+			if has[i] {
+				if err := base.Clone().Set(a.Key, value); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	return nil
-}
-
-// checkPoints makes the policies of all points.
-func (p *Plan) checkPoints(base *policy.Policy) error {
 	for i := range p.Points {
 		if _, err := p.policy(base, i); err != nil {
 			return err
@@ -118,15 +111,7 @@ func (p *Plan) Has(s *SweptSession) ([]bool, error) {
 	v := p.variants(s.Policy)
 	p.mu.Unlock()
 	v.check.Do(func() {
-		for i, has := range v.has {
-			if has && v.err == nil {
-				v.err = p.checkEnds(s.Policy, i)
-			}
-		}
-		if v.err == nil {
-			v.err = p.checkPoints(s.Policy)
-		}
-		if v.err == nil {
+		if v.err = p.check(s.Policy, v.has); v.err == nil {
 			v.idle = p.idle(v.points)
 		}
 	})
@@ -174,8 +159,9 @@ func (s *Grid) Add(one *Swept) {
 	if s.Sessions == nil {
 		s.Applied = make([]int, len(s.Axes))
 	}
+	n := len(s.Sessions)
 	for i, has := range one.Has {
-		if has {
+		if has && (n == 0 || s.Sessions[n-1].Input != one.Session.Input) {
 			s.Applied[i]++
 		}
 	}

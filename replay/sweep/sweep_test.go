@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -49,15 +50,9 @@ func TestParseAxis(t *testing.T) {
 
 // TestThresholdOfFew holds that a session whose policy has no parameter of its threshold is one in which nothing varies.
 func TestThresholdOfFew(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	for name, want := range map[string]bool{"claude-code-2.1.128": true, "gemini-cli-0.43": false, "mask": false} {
-		pol, err := preset.New(reg).Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.New(reg).Load(name))(t)
 		p := NewPlan([]Axis{{policy.ThresholdKey, []string{"97k", "127k"}}}, []Point{{"97k"}, {"127k"}})
 		if has, err := p.Has(&SweptSession{Policy: pol}); err != nil || len(has) != 1 || has[0] != want {
 			t.Errorf("%s: %v, %v", name, has, err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -30,10 +31,7 @@ func round() tokens.CountedModel {
 
 func calibrate(t *testing.T, conv *session.Conversation, model tokens.CountedModel) *tokens.Calibration {
 	t.Helper()
-	c, err := tokens.Calibrate(conv, model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(tokens.Calibrate(conv, model))(t)
 	return c
 }
 
@@ -446,10 +444,7 @@ func TestImages(t *testing.T) {
 		want[id] = 1500
 		fmt.Fprintf(&lines, `{"type":"user","uuid":%q,"message":{"role":"user","content":[{"type":"image","source":%s}]}}`+"\n", id, source)
 	}
-	file, err := session.LoadReader("images", strings.NewReader(lines.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(session.LoadReader("images", strings.NewReader(lines.String()), session.LoadOptions{}))(t)
 	defer file.Close()
 	c := calibrate(t, file.Main, round())
 	for m := range file.Main.Messages {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -21,19 +22,13 @@ import (
 
 func encoder(t testing.TB, name string) *tokens.Encoder {
 	t.Helper()
-	e, err := tokens.NewEncoder(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(tokens.NewEncoder(name))(t)
 	return e
 }
 
 func load(t testing.TB, path string) *session.Conversation {
 	t.Helper()
-	file, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { file.Close() })
 	return file.Main
 }
@@ -71,14 +66,9 @@ func TestEncodedBlocks(t *testing.T) {
 		if !json.Valid([]byte(line)) {
 			t.Fatalf("%s: the line is not JSON", tt.name)
 		}
-		if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(line+"\n"), 0o600))
 		conv := load(t, path)
-		table, err := tokens.Encoded(conv, e, tokens.EncodeOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(tokens.Encoded(conv, e, tokens.EncodeOptions{}))(t)
 		if len(conv.Messages) != 1 {
 			t.Fatalf("%s: %d messages", tt.name, len(conv.Messages))
 		}
@@ -91,10 +81,7 @@ func TestEncodedBlocks(t *testing.T) {
 // plain counts with an encoding itself, without what is kept of texts.
 func plain(t testing.TB) func(text string) int {
 	t.Helper()
-	e, err := bpe.Load(tokens.NameO200K)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(bpe.Load(tokens.NameO200K))(t)
 	return func(text string) int { return e.NewCounter().Count(text) }
 }
 
@@ -104,10 +91,7 @@ func TestEncodedJobs(t *testing.T) {
 	conv := load(t, "../../testdata/sessions/offload/646fd4d4-80f3-4332-8cf7-54ef688b3f8f.jsonl")
 	shared := encoder(t, tokens.NameCL100K)
 	weights := func(e *tokens.Encoder, jobs int) (list []int, table *tokens.WeightTable) {
-		table, err := tokens.Encoded(conv, e, tokens.EncodeOptions{Jobs: jobs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		table = must.Get(tokens.Encoded(conv, e, tokens.EncodeOptions{Jobs: jobs}))(t)
 		for m := range conv.Messages {
 			list = append(list, table.Message(m))
 		}
@@ -128,14 +112,8 @@ func TestEncodedJobs(t *testing.T) {
 				continue
 			}
 			offloaded++
-			stub, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			whole, err := conv.WholeText(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			stub := must.Get(conv.Text(m, b))(t)
+			whole := must.Get(conv.WholeText(m, b))(t)
 			target := policy.Target{Item: policy.ItemID(m), Block: b}
 			if got, want := table.Block(m, b), shared.Count(whole); got != want {
 				t.Errorf("message %d: the file counts %d, want %d", m, got, want)
@@ -159,10 +137,7 @@ func TestEncodedContent(t *testing.T) {
 	e := encoder(t, tokens.NameO200K)
 	text := "[Old tool result content cleared]"
 	for _, ratio := range []float64{1, 1.24} {
-		table, err := tokens.Encoded(conv, e, tokens.EncodeOptions{Ratio: ratio})
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(tokens.Encoded(conv, e, tokens.EncodeOptions{Ratio: ratio}))(t)
 		c := policy.NewContent(jsonl.KindToolResult, text)
 		if got, want := table.Content(&c), int(float64(e.Count(text))*ratio+0.5); got != want {
 			t.Errorf("ratio %g: %d tokens, want %d", ratio, got, want)
@@ -175,18 +150,11 @@ func TestEncodedContent(t *testing.T) {
 
 // TestEncodedFails: a text that cannot be read again is an error, the same at any number of jobs.
 func TestEncodedFails(t *testing.T) {
-	data, err := os.ReadFile("../../testdata/sessions/big.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("../../testdata/sessions/big.jsonl"))(t)
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	conv := load(t, path)
-	if err := os.Truncate(path, int64(len(data)/3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(path, int64(len(data)/3)))
 	e, said := encoder(t, tokens.NameO200K), ""
 	for _, jobs := range []int{1, 2, 8, 8} {
 		_, err := tokens.Encoded(conv, e, tokens.EncodeOptions{Jobs: jobs})
@@ -235,10 +203,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	var set tokens.Encoders
-	one, err := set.Get(tokens.NameO200K)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(set.Get(tokens.NameO200K))(t)
 	if two, _ := set.Get(tokens.NameO200K); two != one {
 		t.Error("an encoder is made twice")
 	}

@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestEncoderKeeps: the count of a long text is found by its content, not made again; and what is kept does not grow
 // without end.
 func TestEncoderKeeps(t *testing.T) {
-	e, err := NewEncoder(NameO200K)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewEncoder(NameO200K))(t)
 	long, short := strings.Repeat("word ", 40), "word"
 	first := e.Count(long)
 	e.Count(short)
@@ -42,10 +41,7 @@ func TestEncoderKeeps(t *testing.T) {
 
 // TestEncoderForms: the same bytes as a text, as a JSON string and as the inputs of two tools are different contents.
 func TestEncoderForms(t *testing.T) {
-	e, err := NewEncoder(NameO200K)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewEncoder(NameO200K))(t)
 	content := []byte(strings.Repeat("word ", 40))
 	seen := map[contentHash]bool{}
 	for _, as := range []form{asText, asString, asToolUse} {
@@ -83,9 +79,7 @@ func TestAppendToolUse(t *testing.T) {
 			var want bytes.Buffer
 			e := json.NewEncoder(&want)
 			e.SetEscapeHTML(false)
-			if err := e.Encode(form); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, e.Encode(form))
 			got := appendToolUse([]byte("before"), name, []byte(input))
 			if string(got) != "before"+string(bytes.TrimSpace(want.Bytes())) {
 				t.Errorf("%q, %s: %s, want %s", name, input, got, &want)

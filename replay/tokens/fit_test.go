@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -121,10 +122,7 @@ func TestFitHostile(t *testing.T) {
 func TestDefaultRates(t *testing.T) {
 	rates := map[string]tokens.TokenRates{}
 	for _, tokenizer := range append(tokens.Tokenizers(), "") {
-		r, err := tokens.DefaultRates(tokenizer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(tokens.DefaultRates(tokenizer))(t)
 		rates[tokenizer] = r
 	}
 	if rates[""] != rates["old"] {

@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
@@ -58,9 +59,7 @@ func imageFiles(t testing.TB) map[string][]byte {
 		"gif":  func(b *bytes.Buffer) error { return gif.Encode(b, m, nil) },
 	} {
 		var b bytes.Buffer
-		if err := encode(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, encode(&b))
 		files[name] = b.Bytes()
 	}
 	return files

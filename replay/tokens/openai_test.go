@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -30,9 +31,7 @@ func TestCountedByEncoding(t *testing.T) {
 		lines[i] = own + lines[i][1:]
 	}
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600))
 	conv, e := load(t, path), encoder(t, tokens.NameO200K)
 	model := tokens.CountedModel{Tokenizer: tokens.OpenAITokenizer, Encoder: e, ClearsThinking: func(string) bool { return true }}
 	spans, _ := tokens.Spans(conv, model)

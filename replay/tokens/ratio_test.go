@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -20,24 +21,15 @@ func TestCorpusRatio(t *testing.T) {
 		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
 	}
 	models := price.Default()
-	encoder, err := tokens.NewEncoder(tokens.NameO200K)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoder := must.Get(tokens.NewEncoder(tokens.NameO200K))(t)
 	paths, _ := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
 	ratios := map[string][]float64{}
 	for _, path := range paths {
-		file, err := session.Load(path, session.LoadOptions{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(session.Load(path, session.LoadOptions{Jobs: 2}))(t)
 		defer file.Close()
 		conv := file.Main
 		m, known := models.Find(conv.Model)
-		table, err := tokens.Encoded(conv, encoder, tokens.EncodeOptions{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(tokens.Encoded(conv, encoder, tokens.EncodeOptions{Jobs: 2}))(t)
 		growth, counted := growthByTable(conv, table)
 		if counted < 5000 || !known {
 			continue

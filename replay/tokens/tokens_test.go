@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -67,10 +68,7 @@ func TestHeuristic(t *testing.T) {
 		{},
 		{Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(40)})}},
 	}}
-	cal, err := tokens.Calibrate(conv, tokens.CountedModel{Tokenizer: tokens.NewTokenizer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cal := must.Get(tokens.Calibrate(conv, tokens.CountedModel{Tokenizer: tokens.NewTokenizer}))(t)
 	table := cal.Heuristic()
 	for m, want := range []int{100, 2004, 0, 10} {
 		if got := table.Message(m); got != want {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -96,9 +97,7 @@ func TestSentCauses(t *testing.T) {
 	r.user(`"the end"`)
 	r.request(23500, 100, 0)
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(r.lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Join(r.lines, "\n")+"\n"), 0o600))
 	rec := recordOf(t, path)
 	log, err := requests.Read(rec.Conv.Source)
 	if err != nil || log.Whole() != 7 {
@@ -141,9 +140,7 @@ func TestSentCauses(t *testing.T) {
 	var before body
 	for k, text := range r.bodies {
 		var now body
-		if err := json.Unmarshal([]byte(text), &now); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(text), &now))
 		c, differs := changed[k+1]
 		tool, setting := len(now.Shape.Tools) > len(before.Shape.Tools), string(now.Params.Output) != string(before.Params.Output)
 		switch {
@@ -183,14 +180,9 @@ func TestSentTools(t *testing.T) {
 	r.tools = r.tools[:1]
 	r.request(0, 5000, 0)
 	path := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(r.lines, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Join(r.lines, "\n")+"\n"), 0o600))
 	rec := recordOf(t, path)
-	log, err := requests.Read(rec.Conv.Source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(requests.Read(rec.Conv.Source))(t)
 	s, _, err := why.Replay(rec, replay.RecordedTrack(), replay.Options{}, log)
 	if err != nil {
 		t.Fatal(err)

@@ -38,6 +38,7 @@ type SessionBreaks struct {
 	Lines       int       `json:"request_lines,omitempty"`      // of the file
 	Usage       int       `json:"requests_with_usage"`          // of them
 	Uncacheable int       `json:"requests_without_cache"`       // simulated: without a breakpoint, or too short: they have nothing to lose
+	Refused     int       `json:"refused,omitempty"`            // of the main requests: over the window, or blocked by the client
 	Cost        price.USD `json:"cost_usd,omitzero"`            // of the replay, simulated
 	bill.Brief
 	Bill        *bill.Bill             `json:"-"`                              // Billed in full
@@ -175,7 +176,7 @@ func Replay(rec *replay.Record, pol *policy.Policy, opt replay.Options, log *req
 func newBreaks(rec *replay.Record, tl *replay.Timeline, misses map[int]*spend.CacheMiss, recorded bool, log *requests.Log) (*SessionBreaks, error) {
 	s := &SessionBreaks{
 		Session: tl.Session, Agent: tl.Agent, File: tl.File, Lines: rec.Conv.Lines.Recorded.Of, Title: tl.Title, Policy: tl.Policy, Recorded: recorded, Counter: tl.Counter,
-		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
+		Cache: tl.Cache, Model: tl.Model, Requests: tl.Totals.Requests, Refused: tl.Totals.Refused, Cost: tl.Totals.CostUSD, Breaks: []CacheBreak{},
 		Compactions: tl.Totals.Compactions, Thrash: tl.Totals.Thrash,
 	}
 	sent, err := sentOf(rec, log)
@@ -399,6 +400,7 @@ type BreaksTotal struct {
 	Requests    int       `json:"requests"`
 	Usage       int       `json:"requests_with_usage"`
 	Uncacheable int       `json:"requests_without_cache"`
+	Refused     int       `json:"refused,omitempty"`
 	Cost        price.USD `json:"cost_usd,omitzero"`
 	bill.Brief
 	Bill        *bill.Bill             `json:"-"` // Billed in full
@@ -418,6 +420,7 @@ func Sum(list []*SessionBreaks) *BreaksTotal {
 	t := &BreaksTotal{Sessions: len(list), CacheFit: &replay.CacheFit{}}
 	var ledger bill.Ledger
 	var billed int64 // of the sessions whose expenses are those of their bill
+	copies := 0      // that a session's own bill leaves out already
 	contents := stats.ContentSums{}
 	for _, s := range list {
 		t.Spent.Add(s.Spent)
@@ -432,9 +435,13 @@ func Sum(list []*SessionBreaks) *BreaksTotal {
 		}
 		t.Requests += s.Requests
 		t.Usage += s.Usage
+		t.Refused += s.Refused
 		t.Uncacheable += s.Uncacheable
 		t.Cost.Add(s.Cost)
 		ledger.Add(s.Bill)
+		if s.Bill != nil {
+			copies += s.Bill.Copies.Calls
+		}
 		t.CacheFit.Add(s.CacheFit)
 		t.Total.Add(&s.Total)
 		if s.InRecord != nil {
@@ -454,7 +461,7 @@ func Sum(list []*SessionBreaks) *BreaksTotal {
 	t.Brief = t.Bill.Short()
 	if over := t.Bill.CostUSD.Nano - billed; billed > 0 && over != 0 {
 		t.Spent.Nano += over
-		t.Expenses = append(t.Expenses, Expense{Part: PartCopies, Times: t.Bill.Copies.Calls, USD: price.USD{Nano: over, Known: true}})
+		t.Expenses = append(t.Expenses, Expense{Part: PartCopies, Times: t.Bill.Copies.Calls - copies, USD: price.USD{Nano: over, Known: true}})
 	}
 	t.Expenses, t.Contents = sortExpenses(t.Expenses), contents.List()
 	return t

@@ -2,10 +2,10 @@ package why_test
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -19,15 +19,9 @@ import (
 
 func policies(t testing.TB, names ...string) (list []*policy.Policy) {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	for _, name := range names {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
 		list = append(list, p)
 	}
 	return list
@@ -35,15 +29,9 @@ func policies(t testing.TB, names ...string) (list []*policy.Policy) {
 
 func recordOf(t testing.TB, path string) *replay.Record {
 	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	return rec
 }
 
@@ -152,18 +140,12 @@ func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backte
 
 func score(t *testing.T, rec *replay.Record) []backtest.Break {
 	t.Helper()
-	b, err := backtest.Score(rec, policies(t, "claude-code-2.1.19")[0], backtest.ScoreOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(backtest.Score(rec, policies(t, "claude-code-2.1.19")[0], backtest.ScoreOptions{}))(t)
 	return b.Breaks
 }
 
 func TestBreaks(t *testing.T) {
-	files, err := filepath.Glob("../../testdata/sessions/*.jsonl")
-	if err != nil || len(files) < 10 {
-		t.Fatal(files, err)
-	}
+	files := must.Glob(t, 10, "../../testdata/sessions/*.jsonl")
 	list, breaks, refills := policies(t, "recorded", "claude-code-2.1.19", "opencode-1.1.36", "three-layer", "langchain-clear-tool-uses", "anthropic-context-editing"), 0, 0
 	for _, file := range files {
 		rec := recordOf(t, file)
@@ -187,10 +169,7 @@ func TestCorpusBreaks(t *testing.T) {
 	if dir == "" {
 		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl*"))
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
-	}
+	files := must.Glob(t, 1, dir, "*.jsonl*")
 	list := policies(t, "recorded", "opencode-1.1.36")
 	breaks, whole := 0, 0
 	for _, file := range files {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/wire"
@@ -26,24 +27,12 @@ func TestAgain(t *testing.T) {
 		`{"$set":{"messages":[` + strings.Join([]string{said("a", "go"), answer("b", ""), again, answer("d", "")}, ",") + `]}}`,
 		said("e", "on"), answer("f", call("c4")), answer("g", ""),
 	}, "\n")
-	f, err := session.LoadReader("chat", strings.NewReader(text), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("chat", strings.NewReader(text), session.LoadOptions{}))(t)
 	defer f.Close()
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	for n, want := range map[int]string{2: "c1 c2", 3: "c1 c2 c1 c2 c3 c3", 4: "c1 c2 c1 c2 c3 c3 c4"} {
-		v, err := rec.ViewAt(replay.RecordedTrack(), replay.Options{}, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := wire.Payload(v, replay.RecordedTrack())
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(rec.ViewAt(replay.RecordedTrack(), replay.Options{}, n))(t)
+		body := must.Get(wire.Payload(v, replay.RecordedTrack()))(t)
 		var got []string
 		for _, m := range body.Messages {
 			for _, b := range m.Blocks {

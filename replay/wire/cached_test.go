@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -23,14 +24,8 @@ import (
 // withStages is a policy of these stages.
 func withStages(t *testing.T, stages string) *policy.Policy {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pol, err := policy.Decode("test", []byte("stages:\n"+stages), reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
+	pol := must.Get(policy.Decode("test", []byte("stages:\n"+stages), reg, nil))(t)
 	return pol
 }
 
@@ -50,30 +45,19 @@ func TestCacheEditsExamples(t *testing.T) {
 	)
 	pol := withStages(t, "  - microcompact_cached: {trigger: 1, keep: 0}\n")
 	pol.Cache.Breakpoints = policy.BreakpointsLastTwo
-	st, err := pol.Stages[0].Definition.New(pol.Stages[0].Params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(pol.Stages[0].Definition.New(pol.Stages[0].Params))(t)
 	v := view.New(conv, quarters{conv}, nil)
 	round := func(messages, request int) []string {
 		t.Helper()
 		for m := v.Joined(); m < messages; m++ {
 			v.Join(m)
 		}
-		edits, err := st.Run(&policy.Context{Moment: policy.Project, Request: request, View: v, Conv: conv})
-		if err != nil {
-			t.Fatal(err)
-		}
+		edits := must.Get(st.Run(&policy.Context{Moment: policy.Project, Request: request, View: v, Conv: conv}))(t)
 		for _, e := range edits {
 			e.Stage, e.Request = "microcompact_cached", request
-			if _, err := v.Apply(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(v.Apply(e))(t)
 		}
-		b, err := wire.Payload(v, pol)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(wire.Payload(v, pol))(t)
 		return lines(t, b)
 	}
 	const mark = `,"cache_control":{"type":"ephemeral"}`
@@ -135,10 +119,7 @@ func TestCacheEditsDivide(t *testing.T) {
 		{[]policy.Edit{drop(4, 5), drop(5, 6)}, []string{"+A", "cache_edits[B] +B +C", "cache_edits[C] text"}}, // C stays with its call
 		{[]policy.Edit{drop(2, 5), drop(2, 6)}, []string{"+A", "cache_edits[A] B C text"}},                     // another carries it now
 	} {
-		b, err := wire.Payload(viewOf(t, conv, tt.edits...), pol)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(wire.Payload(viewOf(t, conv, tt.edits...), pol))(t)
 		var got []string
 		for _, m := range b.Messages[1:] {
 			if m.Role == session.Assistant {
@@ -216,10 +197,7 @@ func reading(t *testing.T, n int) *session.Conversation {
 			write("user", fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":%q}]}`, i, strings.Repeat(fmt.Sprintf("line %d\n", i), 4000/len(fmt.Sprintf("line %d\n", i)))))
 		}
 	}
-	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -229,19 +207,13 @@ func reading(t *testing.T, n int) *session.Conversation {
 // says that the prefix ends, and which results it may name.
 func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kept []bool, edits int) {
 	t.Helper()
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(conv))(t)
 	var before []byte
-	err = rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
+	must.Do(t, rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
 		if n > len(conv.Requests) {
 			return true
 		}
-		b, err := wire.Payload(v, pol)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(wire.Payload(v, pol))(t)
 		var now []byte
 		for _, m := range b.Messages {
 			now = append(now, m.Role.String()...)
@@ -256,10 +228,7 @@ func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kep
 		before = now
 		edits = len(v.Edits())
 		return true
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return kept, edits
 }
 
@@ -293,10 +262,7 @@ func TestCachedPrefix(t *testing.T) {
 	}
 
 	run := func(pol *policy.Policy) *replay.Timeline {
-		tl, err := replay.Run(conv, pol, replay.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tl := must.Get(replay.Run(conv, pol, replay.Options{}))(t)
 		return tl
 	}
 	a, b, c := run(cached), run(timed), run(none)

@@ -97,7 +97,8 @@ func (r *ownReminders) answer(v *view.View, id policy.ItemID, m *session.Message
 	}
 }
 
-// NextReminders is how many characters the reminders have that are on no line and come before the response to a view.
+// NextReminders returns the number of characters of the reminders on no line that the client adds to the next request
+// after v.
 func NextReminders(v *view.View) (characters int) {
 	version := sender(v)
 	r := newOwnReminders(v, session.FrameOf(version))

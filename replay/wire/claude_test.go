@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
@@ -47,15 +48,9 @@ func (w *writer) attach(uuid, attachment string) {
 // sent are the messages behind all lines.
 func (w *writer) sent(t *testing.T) []string {
 	t.Helper()
-	f, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{}))(t)
 	defer f.Close()
-	body, err := wire.Model(viewOf(t, f.Main))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(wire.Model(viewOf(t, f.Main)))(t)
 	return lines(t, body)
 }
 

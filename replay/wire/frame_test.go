@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
@@ -91,10 +92,7 @@ func TestOwnReminders(t *testing.T) {
 			t.Errorf("%s %s: %q, want %q", tt.version, tt.lines, got, tt.want)
 		}
 		w.answer("z", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
-		f, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{}))(t)
 		defer f.Close()
 		if n, _, err := wire.Placeholders(viewOf(t, f.Main)); err != nil || n != len(got)+1 {
 			t.Errorf("%s %s: %d placeholders, %v, want %d", tt.version, tt.lines, n, err, len(got)+1)
@@ -223,10 +221,7 @@ func TestPlaceholders(t *testing.T) {
 		} {
 			w.attach(fmt.Sprint("x", i), a)
 		}
-		f, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{}))(t)
 		defer f.Close()
 		want := strings.Count(strings.Join(w.sent(t), "\n"), "[placeholder for ")
 		got, _, err := wire.Placeholders(viewOf(t, f.Main))
@@ -235,10 +230,7 @@ func TestPlaceholders(t *testing.T) {
 		}
 		w.answer("a1", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
 		w.attach("y1", `{"type":"plan_mode"}`)
-		again, err := session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{}))(t)
 		defer again.Close()
 		if got, _, err := wire.Placeholders(viewOf(t, again.Main)); err != nil || got != want {
 			t.Errorf("%s: %d placeholders at the last request, %v, want %d", version, got, err, want)

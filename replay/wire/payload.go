@@ -9,9 +9,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Payload returns what the client sends under a policy: the model view, its cache breakpoints, the cache edits where
-// they were first sent, and the parameters of the server's own edits. What the server then clears remains in the
-// messages.
+// Payload returns what the client sends under a policy: the model view, the cache breakpoints, the cache edits in the
+// messages that carry them, and the parameters of the server's own edits. The messages still contain what the server
+// then clears. An error comes from reading the session's file.
 func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	b, err := Model(v)
 	if err != nil {
@@ -32,14 +32,14 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	return b, nil
 }
 
-// IndexOf returns the index of the message that a block of an item is in, -1 where there is none.
+// IndexOf returns the index of the message with blocks of an item, or -1.
 func (b *Body) IndexOf(id policy.ItemID) int {
 	return slices.IndexFunc(b.Messages, func(m BodyMessage) bool {
 		return slices.ContainsFunc(m.Blocks, func(bl BodyBlock) bool { return bl.Source.Item == id })
 	})
 }
 
-// Mark puts the cache breakpoints of a policy into the first n messages of a body, as if it had no others.
+// Mark puts the cache breakpoints of a policy into the first n messages, as if the body ended after them.
 func (b *Body) Mark(v *view.View, pol *policy.Policy, n int) {
 	b.Automatic = pol.Cache.Breakpoints == policy.BreakpointsAutomatic
 	if pol.Cache.TTL == longTTL {

@@ -9,8 +9,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Placeholders is how many placeholders the body of the last main request, of a view behind it, has for words of the
-// client that are on no line, and the characters that they stand for.
+// Placeholders returns the number of placeholders, in the body of the last main request, for words of the client on no
+// line, and the number of characters of these words. v is the view at or after that request. An error comes from
+// reading the session's file.
 func Placeholders(v *view.View) (count, characters int, err error) {
 	conv := v.Conversation()
 	if conv.Product != session.Product {

@@ -18,40 +18,40 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// SessionFileOptions say what a session file holds next to the view.
+// SessionFileOptions are the options of Session.
 type SessionFileOptions struct {
-	Policy   string // its name, which the session's id depends on
-	Request  int    // the main request that the view is before
-	Overhead int    // tokens that the client counts next to the messages
-	Client   string // version of Claude Code on the lines of a session that another agent recorded
-	Title    string // in a list of sessions; "": none
+	Policy   string // name of the policy
+	Request  int    // number of the main request for which the view is
+	Overhead int    // tokens that the client counts in addition to the messages
+	Client   string // version of Claude Code to write on the lines, for a session of another agent
+	Title    string // title of the session; "": none
 }
 
-// SessionFile is a view as a session file of Claude Code, which the client resumes and ctxkit reads.
+// SessionFile is a view as a session file of Claude Code. Claude Code can resume it, and ctxkit reads it.
 type SessionFile struct {
-	ID       string   // of the session: a uuid, the same for the same view, policy and request
-	CWD      string   // folder that the client resumes it in
-	Lines    [][]byte // without their newlines
+	ID       string   // of the session: a uuid that depends on the view, the policy and the request
+	CWD      string   // folder in which Claude Code resumes it
+	Lines    [][]byte // lines without their newlines
 	Files    []ResultFile
-	Messages []BodyMessage // what the lines hold
-	Tokens   int           // of the messages, without the overhead
+	Messages []BodyMessage // the messages in Lines
+	Tokens   int           // tokens of Messages by the counter of the replay, without the overhead
 
-	StandIns int // texts of the policy that are known only by their size
-	Unsigned int // blocks of thinking that the API would refuse: models of other vendors wrote them
+	StandIns int // texts of the policy of which only the size is known
+	Unsigned int // thinking blocks that the API would refuse, because another vendor's model wrote them
 	Renamed  int // calls whose ids the API would refuse
-	Opaque   int // blocks that only the agent that recorded them can read
+	Opaque   int // blocks that only the recording agent can read
 }
 
-// ResultFile is an offloaded tool result, of which a line holds a stub.
+// ResultFile is the file of an offloaded tool result, of which a line holds a stub.
 type ResultFile struct{ Name, Text string }
 
-// Session returns a view as a session file: one chain of lines with new ids, which holds what the model is shown. So
-// results that the server would clear, by a policy's edits of the payload alone, are cleared in it; what the server leaves
-// out by itself stays.
+// Session returns a view as a session file: one chain of lines with new ids and the content of the model view. Results
+// that the policy would have the server clear (payload-only edits) are cleared in the file. What the server leaves out
+// without an edit stays.
 //
-// Blocks have the bytes of Model's, with three exceptions in sessions of other agents. Thinking by models of other
-// vendors is left out, a block of a type that only its agent knows is a text that names it, and the ids of calls have only
-// characters that the API takes.
+// Blocks are those of Model, with three exceptions in sessions of other agents: thinking of other vendors' models is
+// left out; a block of a type that only its agent knows becomes a text that names the type; ids of calls have only the
+// characters that the API accepts. An error comes from reading the session's file.
 func Session(v *view.View, o SessionFileOptions) (*SessionFile, error) {
 	w := sessionWriter{
 		renderer:           renderer{View: v, conv: v.Conversation(), body: &Body{}, shown: true},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -32,17 +33,11 @@ import (
 func write(t testing.TB, dir string, s *wire.SessionFile) string {
 	t.Helper()
 	path := filepath.Join(dir, s.ID+".jsonl")
-	if err := os.WriteFile(path, append(bytes.Join(s.Lines, []byte("\n")), '\n'), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, append(bytes.Join(s.Lines, []byte("\n")), '\n'), 0o600))
 	beside := filepath.Join(dir, s.ID, "tool-results")
-	if err := os.MkdirAll(beside, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(beside, 0o700))
 	for _, f := range s.Files {
-		if err := os.WriteFile(filepath.Join(beside, f.Name), []byte(f.Text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(beside, f.Name), []byte(f.Text), 0o600))
 	}
 	return path
 }
@@ -63,33 +58,18 @@ func bodyLines(list []wire.BodyMessage) []string {
 // goesOn writes the view before a request as a session and reads it back: the same messages are sent.
 func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *wire.SessionFile {
 	t.Helper()
-	s, err := wire.Session(v, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(wire.Session(v, o))(t)
 	if got, all := readByClient(t, s.Lines); got != all {
 		t.Errorf("a client reads %d of %d lines back", got, all)
 	}
-	f, err := session.Load(write(t, dir, s), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(write(t, dir, s), session.LoadOptions{}))(t)
 	defer f.Close()
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	if n := len(f.Main.Requests); n != 0 {
 		t.Errorf("%d requests are counted again", n)
 	}
-	back, err := rec.ViewAt(replay.RecordedTrack(), replay.Options{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := wire.Model(back)
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := must.Get(rec.ViewAt(replay.RecordedTrack(), replay.Options{}, 1))(t)
+	body := must.Get(wire.Model(back))(t)
 	if v.Conversation().Product != session.Product { // the other client's view has no placeholder for Claude Code's context
 		body.Drop([]policy.Target{{Block: wire.Whole}})
 	}
@@ -121,9 +101,7 @@ func turns(t testing.TB, messages []wire.BodyMessage) (list []string) {
 			Role    string
 			Content []json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &m))
 		if m.Role == "assistant" {
 			if slices.ContainsFunc(m.Content, func(b json.RawMessage) bool { return !bytes.HasPrefix(b, []byte(`{"type":"thinking"`)) }) {
 				list, parts = append(list, line), nil
@@ -175,9 +153,7 @@ func readByClient(t testing.TB, lines [][]byte) (read, all int) {
 	var chain []line
 	for _, js := range lines {
 		var l line
-		if err := json.Unmarshal(js, &l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(js, &l))
 		if l.UUID != "" {
 			at[l.UUID] = len(chain)
 			chain = append(chain, l)
@@ -214,59 +190,38 @@ func policyFor(t testing.TB, name string, conv *session.Conversation) *policy.Po
 	if name == "recorded" {
 		return replay.RecordedTrack()
 	}
-	lib, err := library()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lib := must.Get(library())(t)
 	if lib.BySession(name) {
-		chosen, err := lib.For(name, preset.ClientOf(conv))
-		if err != nil {
-			t.Fatal(err)
-		}
+		chosen := must.Get(lib.For(name, preset.ClientOf(conv)))(t)
 		name = chosen.Policy
 	}
-	p, err := lib.Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(lib.Load(name))(t)
 	return p
 }
 
 // eachView calls yield with the views of a session under several policies: before two requests each, and at the end.
 func eachView(t *testing.T, path string, policies []string, yield func(t *testing.T, conv *session.Conversation, v *view.View, o wire.SessionFileOptions)) {
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
-	rec, err := replay.NewRecord(f.Main)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(replay.NewRecord(f.Main))(t)
 	requests := len(f.Main.Requests)
 	at := []int{1 + requests/3, 1 + requests*2/3, requests + 1}
 	for _, name := range policies {
-		err := rec.EachView(policyFor(t, name, f.Main), replay.Options{}, func(n int, v *view.View) bool {
+		must.Do(t, rec.EachView(policyFor(t, name, f.Main), replay.Options{}, func(n int, v *view.View) bool {
 			if slices.Contains(at, n) {
 				t.Run(fmt.Sprintf("%s/%s/%d", filepath.Base(path), name, n), func(t *testing.T) {
 					yield(t, f.Main, v, wire.SessionFileOptions{Policy: name, Request: n, Overhead: 20000, Client: "2.1.139"})
 				})
 			}
 			return true
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 }
 
 // found is the codes of the problems of a session file, each with how often it has it.
 func found(t testing.TB, path string) map[string]int {
 	t.Helper()
-	rep, err := lint.File(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rep := must.Get(lint.File(path, session.LoadOptions{}))(t)
 	codes := map[string]int{}
 	for _, p := range rep.Findings {
 		codes[p.Code] = p.Count
@@ -287,10 +242,7 @@ func same(t *testing.T, had map[string]int, conv *session.Conversation, v *view.
 	if edited(v) || s.Unsigned+s.Renamed+s.Opaque > 0 {
 		return
 	}
-	body, err := wire.Model(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(wire.Model(v))(t)
 	if !slices.Equal(bodyLines(body.Messages), bodyLines(s.Messages)) {
 		t.Error("the messages are not those of the payload")
 	}
@@ -313,10 +265,7 @@ var policies = []string{"recorded", "claude-code", "opencode", "anthropic-contex
 
 // TestSessionGoesOn holds that a session file is sent as the payload it was made of.
 func TestSessionGoesOn(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(shipped, "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(shipped, "*.jsonl")))(t)
 	for i, path := range files {
 		had := found(t, path)
 		eachView(t, path, []string{policies[i%len(policies)], policies[(i+1)%len(policies)]}, func(t *testing.T, conv *session.Conversation, v *view.View, o wire.SessionFileOptions) {
@@ -358,10 +307,7 @@ func TestSession(t *testing.T) {
 		policy.Edit{Stage: policy.StageServer, Kind: policy.KindServerClear, Target: policy.Target{Item: 1}},
 	)
 	o := wire.SessionFileOptions{Policy: "x", Request: 4, Overhead: 100, Title: "Fix it"}
-	s, err := wire.Session(v, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(wire.Session(v, o))(t)
 	type line struct {
 		Parent    *string `json:"parentUuid"`
 		UUID      string  `json:"uuid"`
@@ -436,9 +382,7 @@ func TestSessionSummary(t *testing.T) {
 			Summary       bool `json:"isCompactSummary"`
 			Meta          bool `json:"isMeta"`
 		}
-		if err := json.Unmarshal(js, &l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(js, &l))
 		kinds = append(kinds, fmt.Sprintln(l.Type, l.Subtype, l.Summary, l.Meta))
 	}
 	want := []string{"system compact_boundary false false\n", "user  true false\n", "user  false true\n", "assistant  false false\n", "assistant  false false\n", "user  false false\n"}
@@ -470,14 +414,11 @@ func TestSessionOfAnother(t *testing.T) {
 }
 
 func sessionsIn(t testing.TB, dir string) (files []string) {
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() && (strings.Contains(e.Name(), ".jsonl") || strings.HasSuffix(e.Name(), ".json.gz")) {
 			files = append(files, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }

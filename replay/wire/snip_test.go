@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
@@ -42,27 +43,12 @@ func TestSnipExample(t *testing.T) {
 		return fmt.Sprintf("u%d", i)
 	}, all...)
 
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pol, err := policy.Decode("snip.yaml", []byte("name: tagging\nstages: [snip]\n"), reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec, err := replay.NewRecord(conv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
+	pol := must.Get(policy.Decode("snip.yaml", []byte("name: tagging\nstages: [snip]\n"), reg, nil))(t)
+	rec := must.Get(replay.NewRecord(conv))(t)
 	sent := func(n int) string {
-		v, err := rec.ViewAt(pol, replay.Options{}, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := wire.Model(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(rec.ViewAt(pol, replay.Options{}, n))(t)
+		body := must.Get(wire.Model(v))(t)
 		var b []byte
 		for i := range body.Messages {
 			b = append(body.Messages[i].Append(b), '\n')

@@ -1,9 +1,10 @@
-// Package wire turns the conversation that a policy leaves at one request into a body for the Messages API: Model gives
-// the messages, Payload adds cache marks and edits for the API. It also writes a view as a session file, from which the
-// client goes on.
+// Package wire turns the view that a policy leaves at one request into a body for the Messages API: Model returns the
+// messages, Payload adds cache breakpoints and edits for the API. Session writes a view as a session file, which Claude
+// Code can resume. The terms are those of package policy.
 //
-// Blocks have their recorded bytes unless an edit replaced them. No transcript holds the system prompt and the tool
-// definitions, so no body has them.
+// Blocks have their recorded bytes unless an edit replaced them. No session file holds the session's system prompt or
+// its tool definitions, so a Body has no tools, and System only for a model call of a policy whose system prompt is
+// known.
 package wire
 
 import (
@@ -15,44 +16,44 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-// Body is a request body without the system prompt and the tools.
+// Body is a request body for the Messages API, without tools.
 type Body struct {
-	Model     string // "" leaves it out
-	MaxTokens int    // 0 leaves it out
-	System    string // "" leaves it out
-	Automatic bool   // cache_control of the whole body: the server marks the last block itself
-	TTL       string // of Automatic; "" is the server's default
-	Edits     []any  // context_management.edits, as the API takes them
+	Model     string // "": left out
+	MaxTokens int    // 0: left out
+	System    string // "": left out
+	Automatic bool   // cache_control of the whole body: the server itself puts the cache breakpoint on the last block
+	TTL       string // of Automatic; "": the server's default
+	Edits     []any  // elements of context_management.edits
 	Messages  []BodyMessage
 }
 
-// BodyMessage is one message of the API. Adjacent messages of one role are merged, unless one carries an edit of the
-// other.
+// BodyMessage is one message of the API. Adjacent messages of one role are merged, unless one carries a cache edit that
+// deletes a block of the other.
 type BodyMessage struct {
 	Role   session.Role
 	Blocks []BodyBlock
 }
 
-// Whole is the index in Source.Block of a block that is no block of its item.
+// Whole is the index in BodyBlock.Source of a block that is not a block of its item: the payload or an edit added it.
 const Whole = -1
 
 // BodyBlock is one content block.
 type BodyBlock struct {
-	Source         policy.Target // the item and the block it shows; Block is Whole for what the payload or an edit added
-	Type           string        // as the API names it: "text", "tool_result" …
-	ToolUse        string        // tool_use and tool_result: the id of the call
-	JSON           []byte        // as sent, without the two marks below
-	CacheControl   *CacheControl // the prefix up to and with this block is cached; nil: no breakpoint
-	CacheReference bool          // the block can be named by a cache edit
+	Source         policy.Target // the item and its block; Block is Whole where the payload or an edit added the block
+	Type           string        // type in the API: "text", "tool_result" …
+	ToolUse        string        // for tool_use and tool_result: the id of the call
+	JSON           []byte        // as sent, but without the members of the next two fields
+	CacheControl   *CacheControl // cache breakpoint after this block; nil: none
+	CacheReference bool          // sent with a cache_reference, by which a cache edit can name the block
 }
 
-// CacheControl is a breakpoint of the prompt cache.
+// CacheControl is a cache breakpoint.
 type CacheControl struct {
 	Type string `json:"type"`
 	TTL  string `json:"ttl,omitempty"`
 }
 
-// Append appends the block's JSON, marks included.
+// Append appends the block's JSON to dst, with CacheControl and CacheReference.
 func (b *BodyBlock) Append(dst []byte) []byte {
 	if b.CacheControl == nil && !b.CacheReference {
 		return append(dst, b.JSON...)
@@ -67,7 +68,7 @@ func (b *BodyBlock) Append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// Append appends the message's JSON.
+// Append appends the message's JSON to dst.
 func (m *BodyMessage) Append(dst []byte) []byte {
 	dst = append(dst, `{"role":"`+m.Role.String()+`","content":[`...)
 	for i := range m.Blocks {
@@ -79,7 +80,7 @@ func (m *BodyMessage) Append(dst []byte) []byte {
 	return append(dst, `]}`...)
 }
 
-// Drop leaves blocks out, and messages of which nothing is left.
+// Drop removes blocks, and messages without blocks.
 func (b *Body) Drop(list []policy.Target) {
 	for i := range b.Messages {
 		b.Messages[i].Blocks = slices.DeleteFunc(b.Messages[i].Blocks, func(block BodyBlock) bool { return slices.Contains(list, block.Source) })
@@ -87,7 +88,7 @@ func (b *Body) Drop(list []policy.Target) {
 	b.Messages = slices.DeleteFunc(b.Messages, func(m BodyMessage) bool { return len(m.Blocks) == 0 })
 }
 
-// Append appends the body's JSON, with one message per line.
+// Append appends the body's JSON to dst, with one message per line. It returns an error where Edits cannot be encoded.
 func (b *Body) Append(dst []byte) ([]byte, error) {
 	dst = append(dst, "{\n"...)
 	member := func(name string, value any) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -45,10 +46,7 @@ func chainNamed(t *testing.T, uuid func(i int) string, messages ...string) *sess
 		}
 		fmt.Fprintf(&b, `{"type":%q,"uuid":%q,"parentUuid":%s,"sessionId":"s","version":"2.1.300","message":{%s%s}`+"\n", kind, uuid(i), parent, id, m[1:])
 	}
-	f, err := session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("test", strings.NewReader(b.String()), session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
@@ -60,9 +58,7 @@ func viewOf(t *testing.T, conv *session.Conversation, edits ...policy.Edit) *vie
 		v.Join(m)
 	}
 	for _, e := range edits {
-		if _, err := v.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(e))(t)
 	}
 	return v
 }
@@ -75,10 +71,7 @@ func text(kind jsonl.Kind, s string) *policy.Content {
 // lines is a body as its messages, one a line.
 func lines(t *testing.T, b *wire.Body) []string {
 	t.Helper()
-	js, err := b.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := must.Get(b.Append(nil))(t)
 	if !json.Valid(js) {
 		t.Fatalf("not JSON: %s", js)
 	}
@@ -147,10 +140,7 @@ func TestModel(t *testing.T) {
 		{"what only the server clears stays", []policy.Edit{{Kind: policy.KindServerClear, Target: policy.Target{Item: 2}, New: text(jsonl.KindToolResult, "x")}}, plain},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, err := wire.Model(viewOf(t, chainOf(t, loop...), tt.edits...))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(wire.Model(viewOf(t, chainOf(t, loop...), tt.edits...)))(t)
 			if diff := cmp.Diff(tt.want, lines(t, b)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -160,10 +150,7 @@ func TestModel(t *testing.T) {
 
 func TestModelOddContent(t *testing.T) {
 	conv := chainOf(t, `{"role":"user","content":["bare",7,{"type":"text","text":"x"}]}`, `{"role":"assistant","content":[]}`, `{"role":"user","content":""}`)
-	b, err := wire.Model(viewOf(t, conv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(wire.Model(viewOf(t, conv)))(t)
 	want := []string{`{"role":"user","content":[{"type":"text","text":"bare"},{"type":"text","text":"7"},{"type":"text","text":"x\n"},{"type":"text","text":""}]}`}
 	if diff := cmp.Diff(want, lines(t, b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -179,10 +166,7 @@ func TestPayload(t *testing.T) {
 		return strings.TrimSuffix(s, "}]}") + `,"cache_control":{"type":"ephemeral"}}]}`
 	}
 	conv := chainOf(t, loop...)
-	model, err := wire.Model(viewOf(t, conv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(wire.Model(viewOf(t, conv)))(t)
 	plain := lines(t, model)
 	change := func(with map[int]string) []string {
 		out := append([]string(nil), plain...)
@@ -214,10 +198,7 @@ func TestPayload(t *testing.T) {
 		{"an edit goes with its target", cached, []policy.Edit{drop, {Kind: policy.KindSummarize, Keep: []policy.ItemID{5}}}, []string{mark(plain[4])}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b, err := wire.Payload(viewOf(t, conv, tt.edits...), tt.pol)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(wire.Payload(viewOf(t, conv, tt.edits...), tt.pol))(t)
 			if diff := cmp.Diff(tt.want, lines(t, b)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -232,10 +213,7 @@ func TestPayload(t *testing.T) {
 // TestMarkPassesThinking holds that thinking never carries a breakpoint.
 func TestMarkPassesThinking(t *testing.T) {
 	conv := chainOf(t, loop[0], `{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"thinking","thinking":"hm","signature":"c2ln"}]}`)
-	b, err := wire.Payload(viewOf(t, conv), &policy.Policy{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(wire.Payload(viewOf(t, conv), &policy.Policy{}))(t)
 	want := `{"role":"assistant","content":[{"type":"text","text":"So.","cache_control":{"type":"ephemeral"}},{"type":"thinking","thinking":"hm","signature":"c2ln"}]}`
 	if got := lines(t, b)[1]; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -243,26 +221,14 @@ func TestMarkPassesThinking(t *testing.T) {
 }
 
 func TestContextManagement(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	for name, want := range map[string]string{
 		"none":                      "",
 		"anthropic-context-editing": `"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":100000},"keep":{"type":"tool_uses","value":3}}]},`,
 	} {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := wire.Payload(viewOf(t, chainOf(t, loop...)), pol)
-		if err != nil {
-			t.Fatal(err)
-		}
-		js, err := b.Append(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
+		b := must.Get(wire.Payload(viewOf(t, chainOf(t, loop...)), pol))(t)
+		js := must.Get(b.Append(nil))(t)
 		got := ""
 		for _, l := range strings.Split(string(js), "\n") {
 			if strings.HasPrefix(l, `"context_management"`) {
@@ -284,16 +250,10 @@ func TestSessions(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d sessions: %v", len(files), err)
 	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	var policies []*policy.Policy
 	for _, name := range preset.Names(reg) {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
 		policies = append(policies, pol)
 	}
 	some := 2
@@ -306,10 +266,7 @@ func TestSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		rec, err := replay.NewRecord(f.Main)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(f.Main))(t)
 		step := 1 + len(f.Main.Requests)/some
 		for i, pol := range policies {
 			name := pol.Name
@@ -317,10 +274,7 @@ func TestSessions(t *testing.T) {
 				if (n+i)%step != 0 && n <= len(f.Main.Requests) {
 					return true
 				}
-				body, err := wire.Payload(v, pol)
-				if err != nil {
-					t.Fatal(err)
-				}
+				body := must.Get(wire.Payload(v, pol))(t)
 				js, err := body.Append(nil)
 				if err != nil || !json.Valid(js) {
 					t.Fatalf("%s %s request %d: %v: %.200s", file, name, n, err, js)
@@ -333,10 +287,7 @@ func TestSessions(t *testing.T) {
 				if name != "none" {
 					return true
 				}
-				raw, err := rec.ViewAt(nil, replay.Options{}, n)
-				if err != nil {
-					t.Fatal(err)
-				}
+				raw := must.Get(rec.ViewAt(nil, replay.Options{}, n))(t)
 				if got, want := modelJSON(t, v), modelJSON(t, raw); !bytes.Equal(got, want) {
 					t.Errorf("%s request %d: nothing is edited, but the view is not raw:\n%s", file, n, cmp.Diff(string(want), string(got)))
 				}
@@ -351,14 +302,8 @@ func TestSessions(t *testing.T) {
 
 func modelJSON(t *testing.T, v *view.View) []byte {
 	t.Helper()
-	b, err := wire.Model(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	js, err := b.Append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(wire.Model(v))(t)
+	js := must.Get(b.Append(nil))(t)
 	return js
 }
 
@@ -368,19 +313,10 @@ func TestStandIns(t *testing.T) {
 		"lost.jsonl":        {`"content":"[lost: the result of this call is in no line of the session]`},
 		"big-2.1.139.jsonl": {`<system-reminder>\n[placeholder for task_reminder: 421 characters of the client's own, on no line of the session]\n</system-reminder>`},
 	} {
-		f, err := session.Load(filepath.Join(shipped, file), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(filepath.Join(shipped, file), session.LoadOptions{}))(t)
 		defer f.Close()
-		rec, err := replay.NewRecord(f.Main)
-		if err != nil {
-			t.Fatal(err)
-		}
-		raw, err := rec.ViewAt(nil, replay.Options{}, len(f.Main.Requests)+1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rec := must.Get(replay.NewRecord(f.Main))(t)
+		raw := must.Get(rec.ViewAt(nil, replay.Options{}, len(f.Main.Requests)+1))(t)
 		js := string(modelJSON(t, raw))
 		for _, want := range wants {
 			if !strings.Contains(js, want) {
@@ -391,17 +327,11 @@ func TestStandIns(t *testing.T) {
 }
 
 func TestEarlierHistory(t *testing.T) {
-	f, err := session.LoadReader("test", strings.NewReader(
-		`{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":"And now?"}}`+"\n"), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("test", strings.NewReader(
+		`{"type":"user","uuid":"u2","parentUuid":"u1","sessionId":"s","message":{"role":"user","content":"And now?"}}`+"\n"), session.LoadOptions{}))(t)
 	defer f.Close()
 	want := []string{`{"role":"user","content":[{"type":"text","text":"[earlier: what was said before the session's first line is in no line of it]"},{"type":"text","text":"And now?"}]}`}
-	b, err := wire.Model(viewOf(t, f.Main))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(wire.Model(viewOf(t, f.Main)))(t)
 	if diff := cmp.Diff(want, lines(t, b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -417,10 +347,7 @@ func TestBlankTexts(t *testing.T) {
 		`{"role":"assistant","content":[{"type":"text","text":" \n"}]}`,
 	)
 	var types []string
-	b, err := wire.Model(viewOf(t, conv))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(wire.Model(viewOf(t, conv)))(t)
 	for _, m := range b.Messages {
 		for _, bl := range m.Blocks {
 			types = append(types, bl.Type)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the files that hold wanted output")
@@ -23,21 +25,13 @@ func Update() bool { return *update }
 func Check(t *testing.T, path string, got []byte) {
 	t.Helper()
 	want, err := os.ReadFile(path)
-	if err != nil && !*update {
-		t.Fatalf("%v: make it with -update", err)
-	}
-	if err == nil && bytes.Equal(got, want) {
-		return
-	}
-	if !*update {
+	switch {
+	case err == nil && bytes.Equal(got, want):
+	case *update:
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, got, 0o644))
+		t.Logf("wrote %s", path)
+	default:
 		t.Errorf("%s differs (-want +got), rewrite it with -update if that is meant:\n%s", path, cmp.Diff(string(want), string(got)))
-		return
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, got, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("wrote %s", path)
 }

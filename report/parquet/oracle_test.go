@@ -16,6 +16,7 @@ import (
 
 	upstream "github.com/parquet-go/parquet-go"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/parquet"
 )
 
@@ -41,10 +42,7 @@ func write(t *testing.T, rows [][]parquet.Cell) []byte {
 // read reads a file with parquet-go: each row as text, and how many row groups there are.
 func read(t *testing.T, data []byte) (rows []string, groups int) {
 	t.Helper()
-	f, err := upstream.OpenFile(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(upstream.OpenFile(bytes.NewReader(data), int64(len(data))))(t)
 	for _, g := range f.RowGroups() {
 		r := g.Rows()
 		buf := make([]upstream.Row, 100)
@@ -60,9 +58,7 @@ func read(t *testing.T, data []byte) (rows []string, groups int) {
 				t.Fatal(err)
 			}
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Close())
 	}
 	if int64(len(rows)) != f.NumRows() {
 		t.Errorf("%d rows, the footer says %d", len(rows), f.NumRows())
@@ -144,10 +140,7 @@ func TestLongTexts(t *testing.T) {
 
 func TestSchema(t *testing.T) {
 	data := write(t, nil)
-	f, err := upstream.OpenFile(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(upstream.OpenFile(bytes.NewReader(data), int64(len(data))))(t)
 	const want = `message rows {
 	required int64 n (INT(64,true));
 	optional int64 maybe (INT(64,true));

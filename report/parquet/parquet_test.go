@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/parquet"
 )
 
@@ -16,10 +17,7 @@ var columns = []parquet.Column{
 }
 
 func TestRefusedRows(t *testing.T) {
-	w, err := parquet.NewWriter(io.Discard, "rows", "v1", columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(parquet.NewWriter(io.Discard, "rows", "v1", columns))(t)
 	if err := w.Write(make([]parquet.Cell, len(columns))); err == nil || err.Error() != "column n: null" {
 		t.Errorf("a null: %v", err)
 	}

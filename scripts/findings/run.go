@@ -172,7 +172,7 @@ func sum(list []compared, policy, figure string) (total float64) {
 
 // compareIn compares policies over a corpus, with further arguments.
 func compareIn(c *corpus, policies []string, more ...string) (*comparison, error) {
-	args := append([]string{"compare", "--format", "json"}, c.inputs()...)
+	args := append([]string{"compare", "--agent", "main", "--format", "json"}, c.inputs()...)
 	for _, p := range policies {
 		args = append(args, "--policy", p)
 	}

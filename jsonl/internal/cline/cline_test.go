@@ -34,9 +34,7 @@ func TestTask(t *testing.T) {
 	}
 	for _, path := range []string{"testdata/task/api_conversation_history.json", "testdata/cline.json"} {
 		conv, got := load(t, path)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", path, diff)
-		}
+		outline.Same(t, want, got, path)
 		if conv.Product != "cline" || conv.CWD != "/srv/mill" || conv.Model != "claude-sonnet-4-5" {
 			t.Errorf("%s: %q %q %q", path, conv.Product, conv.CWD, conv.Model)
 		}
@@ -60,9 +58,7 @@ func TestRoo(t *testing.T) {
 		`5 prompt text "<feedback>\nMend it.\n</feedback>"`,
 		`6 response text "Done." [15+9000+20 -> 5]`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, got)
 	if conv.Product != "roo-code" || conv.Model != "claude-sonnet-4-5" {
 		t.Errorf("%q %q", conv.Product, conv.Model)
 	}
@@ -84,9 +80,7 @@ func TestCLI(t *testing.T) {
 	}
 	for _, path := range []string{"testdata/cli/1795000000000_mill/1795000000000_mill.messages.json", "testdata/cli.json"} {
 		conv, got := load(t, path)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", path, diff)
-		}
+		outline.Same(t, want, got, path)
 		if conv.Product != "cline" || conv.Version != "3.0.65" || conv.CWD != "/srv/mill" || conv.Model != "claude-sonnet-4-5" || conv.SessionID != "1795000000000_mill" ||
 			!cmp.Equal(conv.Lines.SetAside, map[session.Reason]int{"not sent: shown to the user": 1}) {
 			t.Errorf("%s: %q %q %q %q %q %v", path, conv.Product, conv.Version, conv.CWD, conv.Model, conv.SessionID, conv.Lines.SetAside)

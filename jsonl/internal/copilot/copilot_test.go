@@ -65,15 +65,11 @@ func TestEvents(t *testing.T) {
 		`9 prompt text "thanks"`,
 		`10 response text "Any time." [500+12000+500 -> 7, 0 nano]`,
 	}
-	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, listed(t, conv))
 	if len(f.Sidechains) != 1 || f.Sidechains[0].Agent != "t2" {
 		t.Fatalf("%d sidechains", len(f.Sidechains))
 	}
-	if diff := cmp.Diff([]string{`0 prompt text "review, please"`, `1 response text "All is well." (30)`}, listed(t, f.Sidechains[0])); diff != "" {
-		t.Errorf("subagent: -want +got\n%s", diff)
-	}
+	outline.Same(t, []string{`0 prompt text "review, please"`, `1 response text "All is well." (30)`}, listed(t, f.Sidechains[0]), "subagent")
 	b := &conv.Boundaries[0]
 	if diff := cmp.Diff(&jsonl.Usage{Input: 2, CacheRead: 12000, CacheWrite: 1198, Output: 400}, b.Usage); diff != "" || b.Trigger != "auto" {
 		t.Errorf("%s by itself: %s", b.Trigger, diff)
@@ -84,9 +80,7 @@ func TestEvents(t *testing.T) {
 		{Line: 24, Model: "claude-opus-4.8", Time: at, Requests: 1, Usage: jsonl.Usage{Input: 1000, CacheWrite: 8000, Output: 30}},
 		{Line: 28, Model: "claude-fable-5", Time: at.Add(time.Hour), Requests: 1, Usage: jsonl.Usage{Input: 500, CacheRead: 12000, CacheWrite: 500, Output: 7}},
 	}
-	if diff := cmp.Diff(totals, conv.Totals); diff != "" {
-		t.Errorf("totals: -want +got\n%s", diff)
-	}
+	outline.Same(t, totals, conv.Totals, "totals")
 	if conv.Overhead != 12000 || conv.Version != "1.0.74" || conv.CWD != "/home/u/shop" || f.Sidechains[0].Overhead != 0 {
 		t.Errorf("overhead %d, version %s, folder %s", conv.Overhead, conv.Version, conv.CWD)
 	}
@@ -94,9 +88,7 @@ func TestEvents(t *testing.T) {
 		"metadata: session.model_change": 1, "the system prompt: part of the overhead": 1, "metadata: assistant.turn_start": 2, "metadata: assistant.turn_end": 1,
 		"the message before, again": 1, "the start of a tool: its call and its result are used": 2, "metadata: subagent.started": 1, "system: client_resume": 1,
 	}
-	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
-		t.Errorf("set aside: -want +got\n%s", diff)
-	}
+	outline.Same(t, aside, conv.Lines.SetAside, "set aside")
 	if len(conv.Warnings) > 0 || conv.Title != "find the bug" {
 		t.Errorf("title %q, warnings %+v", conv.Title, conv.Warnings)
 	}
@@ -126,15 +118,11 @@ func TestOrder(t *testing.T) {
 			fmt.Sprintf("2 tool_result tool_result %q", results[0]), fmt.Sprintf("3 tool_result tool_result %q", results[1]),
 			`4 response thinking "so" text "done" (5)`, `5 prompt text "more"`, `6 response text "yes" (1)`,
 		}
-		if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", version, diff)
-		}
+		outline.Same(t, want, listed(t, conv), version)
 		if len(conv.Restarts) != 1 || conv.Restarts[0].Before != 5 {
 			t.Fatalf("%s: restarts %+v", version, conv.Restarts)
 		}
-		if diff := cmp.Diff([]session.BlockPlace{{Message: 1, Block: 0}}, conv.Restarts[0].Left); diff != "" {
-			t.Errorf("%s: left: -want +got\n%s", version, diff)
-		}
+		outline.Same(t, []session.BlockPlace{{Message: 1, Block: 0}}, conv.Restarts[0].Left, version)
 	}
 }
 
@@ -162,9 +150,7 @@ func TestOdd(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := outline.Load(t, path)
-			if diff := cmp.Diff(tt.want, listed(t, f.Main)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			outline.Same(t, tt.want, listed(t, f.Main))
 			said := ""
 			for _, w := range f.Main.Warnings {
 				said += w.Message + "\n"
@@ -229,18 +215,14 @@ func TestCorpus(t *testing.T) {
 				for _, q := range conv.Requests {
 					got = append(got, conv.Messages[q.Message].Usage.Output)
 				}
-				if diff := cmp.Diff(outputs[conv.Agent], got); diff != "" {
-					t.Errorf("outputs of %q: -file +read\n%s", conv.Agent, diff)
-				}
+				outline.Same(t, outputs[conv.Agent], got, conv.Agent)
 			}
 			var got tokens
 			for i := range f.Main.Totals {
 				u := &f.Main.Totals[i].Usage
 				got = tokens{got.Input + u.Context(), got.CacheRead + u.CacheRead, got.CacheWrite + u.CacheWrite, got.Output + u.Output}
 			}
-			if got != totals {
-				t.Errorf("totals %+v, the file's are %+v", got, totals)
-			}
+			outline.Same(t, totals, got, "totals")
 			var pre []int
 			for i := range f.Main.Boundaries {
 				b := &f.Main.Boundaries[i]
@@ -248,9 +230,7 @@ func TestCorpus(t *testing.T) {
 					t.Errorf("line %d: %+v", b.Line, b)
 				}
 			}
-			if diff := cmp.Diff(compacted, pre); diff != "" {
-				t.Errorf("compactions: -file +read\n%s", diff)
-			}
+			outline.Same(t, compacted, pre, "compactions: -file +read")
 			if len(f.Main.Warnings) > 0 {
 				t.Errorf("warnings %+v", f.Main.Warnings)
 			}
@@ -303,8 +283,6 @@ func TestCharges(t *testing.T) {
 			}
 			got = append(got, s)
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", c.name, diff)
-		}
+		outline.Same(t, c.want, got, c.name)
 	}
 }

@@ -53,15 +53,11 @@ func TestDocument(t *testing.T) {
 		`4 tool_result tool_result "a.go"`,
 		`5 response text "It is package a." [300+9000+0 -> 7, 0 nano]`,
 	}
-	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, listed(t, conv))
 	if m := &conv.Messages[1]; m.Usage.Thinking != 60 || m.Line != 19 || !conv.Messages[3].Blocks[0].IsError || len(conv.Requests) != 2 {
 		t.Errorf("%d thinking, line %d, %d requests", m.Usage.Thinking, m.Line, len(conv.Requests))
 	}
-	if diff := cmp.Diff(map[session.Reason]int{"not sent: info": 1, "not sent: error": 1}, conv.Lines.SetAside); diff != "" {
-		t.Errorf("set aside: -want +got\n%s", diff)
-	}
+	outline.Same(t, map[session.Reason]int{"not sent: info": 1, "not sent: error": 1}, conv.Lines.SetAside, "set aside")
 	if len(conv.Warnings) > 0 {
 		t.Errorf("warnings %+v", conv.Warnings)
 	}
@@ -77,9 +73,7 @@ func TestLines(t *testing.T) {
 		`4 prompt text "right"`,
 		`5 response text "Right." [300+8000+0 -> 3, 0 nano]`,
 	}
-	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, listed(t, conv))
 	aside := map[session.Reason]int{"metadata: session": 1, "metadata: $set": 2, "an earlier record of the same message": 2, "a rewind": 1, "abandoned branch": 2}
 	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" || conv.Title != "Listing files" {
 		t.Errorf("title %q, set aside: -want +got\n%s", conv.Title, diff)
@@ -118,9 +112,7 @@ func TestPictures(t *testing.T) {
 		`tool_result {"type":"tool_result","tool_use_id":"c1","content":"one"}`, "tool_result " + block,
 		`tool_result {"type":"tool_result","tool_use_id":"c2","content":[{"type":"text","text":"two"},` + block + `]}`,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, got)
 }
 
 // TestRewritten reads histories that the client has rewritten.
@@ -157,9 +149,7 @@ func TestRewritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if diff := cmp.Diff(tt.want, listed(t, f.Main)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		outline.Same(t, tt.want, listed(t, f.Main), tt.name)
 		warning := ""
 		for _, w := range f.Main.Warnings {
 			warning += w.Message
@@ -237,12 +227,8 @@ func TestCorpus(t *testing.T) {
 				}
 				k++
 			}
-			if k != len(conv.Requests) {
-				t.Errorf("%d requests, the file has %d", len(conv.Requests), k)
-			}
-			if conv.Lines.Read != len(doc.Messages) {
-				t.Errorf("%d of %d messages", conv.Lines.Read, len(doc.Messages))
-			}
+			outline.Same(t, len(conv.Requests), k)
+			outline.Same(t, len(doc.Messages), conv.Lines.Read)
 		})
 	}
 }
@@ -266,10 +252,6 @@ func TestCharges(t *testing.T) {
 	for _, q := range conv.Charges {
 		got = append(got, fmt.Sprintf("%d %s %s %s %d in %d out", q.Line, q.Kind, q.ID, q.Model, q.Usage.Context(), q.Usage.Output))
 	}
-	if diff := cmp.Diff([]string{"3 request b gemini-3-pro 103 in 25 out", "6 branch d gemini-3-pro 204 in 25 out", "9 request f gemini-3-pro 303 in 25 out"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if len(conv.Requests) != 2 {
-		t.Errorf("%d requests", len(conv.Requests))
-	}
+	outline.Same(t, []string{"3 request b gemini-3-pro 103 in 25 out", "6 branch d gemini-3-pro 204 in 25 out", "9 request f gemini-3-pro 303 in 25 out"}, got)
+	outline.Same(t, 2, len(conv.Requests))
 }

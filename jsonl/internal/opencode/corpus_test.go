@@ -12,9 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -118,12 +117,8 @@ func TestCorpus(t *testing.T) {
 		for i := range conv.Boundaries {
 			got.usage(conv.Boundaries[i].Usage)
 		}
-		if diff := cmp.Diff(wantIDs, gotIDs); diff != "" {
-			t.Errorf("%s: requests: -export +read\n%s", name, diff)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -export +read\n%s", name, diff)
-		}
+		outline.Same(t, wantIDs, gotIDs, name)
+		outline.Same(t, want, got, name)
 		if own := raw.Info.Tokens; own != nil {
 			var totals sums
 			if totals.add(own, apart, *raw.Info.Cost); totals != got {
@@ -132,9 +127,7 @@ func TestCorpus(t *testing.T) {
 		}
 
 		wantEdits, gotEdits := recordedOf(&raw, conv), editsOf(conv)
-		if diff := cmp.Diff(wantEdits, gotEdits); diff != "" {
-			t.Errorf("%s: recorded: -export +read\n%s", name, diff)
-		}
+		outline.Same(t, wantEdits, gotEdits, name)
 		compactions += len(conv.Boundaries)
 		for _, m := range conv.Micro {
 			prunes++

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/ncruces/go-sqlite3"
 
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -133,9 +133,7 @@ func TestDatabase(t *testing.T) {
 		t.Errorf("%v: make it with -update", err)
 	}
 	conv := load(t, path+"#"+mainID)
-	if diff := cmp.Diff(wantShape, shape(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, wantShape, shape(t, conv))
 	if a := conv.Lines; !a.Balanced() || a.Read != exportUnits || len(conv.Warnings) > 0 {
 		t.Errorf("%+v, %v: want %d units", a, conv.Warnings, exportUnits)
 	}
@@ -167,9 +165,7 @@ func TestDatabaseRows(t *testing.T) {
 	w.add("INSERT INTO part VALUES ('prt_zz', (SELECT id FROM message ORDER BY time_created LIMIT 1), '" + mainID + "', 1, 1, '[]')")
 	w.conn.Close()
 	conv := load(t, path+"#"+mainID)
-	if diff := cmp.Diff(wantShape, shape(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, wantShape, shape(t, conv))
 	if a := conv.Lines; !a.Balanced() || a.Read != exportUnits+2 || a.SetAside["unreadable in the database"] != 2 {
 		t.Errorf("%+v", a)
 	}
@@ -225,9 +221,7 @@ func TestTwo(t *testing.T) {
 		"prompt stopped text(Go on.)",
 		"response [300 0 0 9/0 $0] text(Done.)",
 	}
-	if diff := cmp.Diff(want, shape(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, shape(t, conv))
 	if !conv.Lines.Balanced() || conv.Version != "2.0.26" || conv.CWD != "/srv/mill" || conv.Title != "The mill again" {
 		t.Errorf("%+v %s %s %s", conv.Lines, conv.Version, conv.CWD, conv.Title)
 	}
@@ -271,9 +265,7 @@ func TestCase11(t *testing.T) {
 			t.Fatal(err)
 		}
 		conv := load(t, path)
-		if diff := cmp.Diff(want, shape(t, conv)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", provider, diff)
-		}
+		outline.Same(t, want, shape(t, conv), provider)
 		if !conv.Lines.Balanced() {
 			t.Errorf("%+v", conv.Lines)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -136,24 +137,18 @@ var wantShape = []string{
 
 func TestExport(t *testing.T) {
 	conv := load(t, export)
-	if diff := cmp.Diff(wantShape, shape(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, wantShape, shape(t, conv))
 	aside := map[session.Reason]int{
 		"part: step-start": 9, "part: step-finish": 7, "part: agent": 1, "part: patch": 1, "text that is not sent": 1,
 		"file that is sent as text": 1, "reasoning of a summary": 1, "request that failed": 3,
 	}
-	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
-		t.Errorf("set aside: -want +got\n%s", diff)
-	}
+	outline.Same(t, aside, conv.Lines.SetAside, "set aside")
 	if a := conv.Lines; !a.Balanced() || a.Read != exportUnits {
 		t.Errorf("%+v: want %d units", a, exportUnits)
 	}
 	got := []string{conv.SessionID, conv.Agent, conv.CWD, conv.Product, conv.Provider, conv.Version, conv.Model, conv.Title}
 	want := []string{"ses_2a0001ffe001AbCdEfGhIjKlMn", "", "/srv/mill", "opencode", "github-copilot", "1.4.3", "claude-sonnet-4.5", "Why the mill stops"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, got)
 	if len(conv.Warnings) > 0 {
 		t.Errorf("warnings %v", conv.Warnings)
 	}
@@ -208,9 +203,7 @@ func TestUnsent(t *testing.T) {
 	for _, m := range conv.Messages {
 		got = append(got, m.Unsent)
 	}
-	if diff := cmp.Diff([]int{0, 1, 2, 0}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, []int{0, 1, 2, 0}, got)
 	if n := conv.Lines.SetAside["text that is not sent"]; n != 5 || !conv.Lines.Balanced() || len(conv.Warnings) > 0 {
 		t.Errorf("%+v, warnings %v", conv.Lines, conv.Warnings)
 	}
@@ -260,9 +253,7 @@ func TestOtherForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(wantShape, shape(t, conv)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
-		}
+		outline.Same(t, wantShape, shape(t, conv), name)
 		if !conv.Lines.Balanced() {
 			t.Errorf("%s: %+v", name, conv.Lines)
 		}
@@ -294,9 +285,7 @@ func TestOtherForms(t *testing.T) {
 		}
 	}
 	conv := load(t, file)
-	if diff := cmp.Diff(wantShape, shape(t, conv)); diff != "" {
-		t.Errorf("tree: -want +got\n%s", diff)
-	}
+	outline.Same(t, wantShape, shape(t, conv), "tree")
 	if conv.Lines.Read != exportUnits {
 		t.Errorf("tree: %+v", conv.Lines)
 	}
@@ -360,9 +349,7 @@ func TestDamaged(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		if diff := cmp.Diff(tt.want, shape(t, conv)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		outline.Same(t, tt.want, shape(t, conv), tt.name)
 		if !conv.Lines.Balanced() {
 			t.Errorf("%s: %+v", tt.name, conv.Lines)
 		}

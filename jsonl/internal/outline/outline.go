@@ -6,16 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // Load reads the session at a path. Each of its lines has to be used or set aside.
 func Load(t *testing.T, path string) *session.File {
 	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	if !f.Main.Lines.Balanced() {
 		t.Errorf("%s: lines do not balance: %+v", path, f.Main.Lines)
@@ -35,11 +35,7 @@ func Of(t *testing.T, conv *session.Conversation) (out []string) {
 		msg := &conv.Messages[m]
 		line := fmt.Sprintf("%d %s", m, msg.Class)
 		for b := range msg.Blocks {
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line += fmt.Sprintf(" %s %q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+text))
+			line += fmt.Sprintf(" %s %q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+must.Get(conv.Text(m, b))(t)))
 		}
 		switch u := msg.Usage; {
 		case msg.HasUsage:
@@ -50,4 +46,12 @@ func Of(t *testing.T, conv *session.Conversation) (out []string) {
 		out = append(out, line)
 	}
 	return out
+}
+
+// Same fails a test whose result is not the one that is wanted; of says what it is of.
+func Same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
+	}
 }

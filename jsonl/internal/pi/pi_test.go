@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -60,15 +58,11 @@ func TestVersion1(t *testing.T) {
 		`8 prompt text "go on, please" image "{\"type\":\"image\",\"source\":{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"base64\"}}"`,
 		`9 response text "Done." [3+4000+300 -> 5, 4000000 nano]`,
 	}
-	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, listed(t, conv))
 	if conv.Product != "pi" || conv.Provider != "anthropic" || conv.SessionID != "11111111-0000-4000-8000-000000000001" || conv.CWD != "/home/u/shop" || conv.Model != "claude-opus-4-5" {
 		t.Errorf("%s %s %s %s %s", conv.Product, conv.Provider, conv.SessionID, conv.CWD, conv.Model)
 	}
-	if diff := cmp.Diff(map[session.Reason]int{"malformed": 1, "metadata: model_change": 1}, conv.Lines.SetAside); diff != "" {
-		t.Errorf("set aside: -want +got\n%s", diff)
-	}
+	outline.Same(t, map[session.Reason]int{"malformed": 1, "metadata: model_change": 1}, conv.Lines.SetAside, "set aside")
 	if len(conv.Warnings) != 1 || conv.Warnings[0].Line != 9 || conv.Warnings[0].Code != session.CodeMalformed {
 		t.Errorf("warnings %+v", conv.Warnings)
 	}
@@ -92,9 +86,7 @@ func TestVersion3(t *testing.T) {
 		`10 prompt text "and now?"`,
 		`11 response text "Nothing." [2600+0+0 -> 4, 6600000 nano]`,
 	}
-	if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, listed(t, conv))
 	if conv.Title != "Counting lines" || conv.Messages[3].Blocks[0].IsError != true || conv.Boundaries[0].Trigger != "unknown" {
 		t.Errorf("title %q, boundary %+v", conv.Title, conv.Boundaries[0])
 	}
@@ -102,9 +94,7 @@ func TestVersion3(t *testing.T) {
 		"metadata: model_change": 1, "metadata: thinking_level_change": 1, "metadata: custom": 1, "metadata: session_info": 1,
 		"metadata: label": 1, "abandoned branch": 3, "a command that the user kept from the model": 1,
 	}
-	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
-		t.Errorf("set aside: -want +got\n%s", diff)
-	}
+	outline.Same(t, aside, conv.Lines.SetAside, "set aside")
 }
 
 // TestFailed: what a request wrote that failed is not sent again, and is a request only if it cost tokens.
@@ -131,9 +121,7 @@ func TestFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 		conv := outline.Load(t, path).Main
-		if diff := cmp.Diff(want, listed(t, conv)); diff != "" {
-			t.Errorf("version %d: -want +got\n%s", version, diff)
-		}
+		outline.Same(t, want, listed(t, conv), version)
 		if removed := len(conv.Snips); len(conv.Warnings) > 0 || removed != 4-version { // of b, which version 3 does not send
 			t.Errorf("version %d: warnings %+v, %d removals", version, conv.Warnings, removed)
 		}
@@ -154,9 +142,7 @@ func TestEdits(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d is %q from request %d on", r.Message, r.Text, r.Request))
 	}
 	want := []string{`[3] are left out from request 3 on`, `0 to 0 are "begin" from request 3 on`, `2 is "short" from request 3 on`, `2 is "shorter" from request 4 on`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	outline.Same(t, want, got)
 	if len(conv.Warnings) > 0 || conv.Lines.SetAside["metadata: context_edit"] != 2 {
 		t.Errorf("warnings %+v, %v", conv.Warnings, conv.Lines.SetAside)
 	}
@@ -222,9 +208,7 @@ func TestOdd(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := outline.Load(t, path)
-			if diff := cmp.Diff(tt.want, listed(t, f.Main)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			outline.Same(t, tt.want, listed(t, f.Main))
 			said := ""
 			for _, w := range f.Main.Warnings {
 				said += w.Message + "\n"
@@ -315,9 +299,7 @@ func TestCorpus(t *testing.T) {
 				}
 				got = append(got, conv.Boundaries[i].PreTokens)
 			}
-			if diff := cmp.Diff(before, got); diff != "" {
-				t.Errorf("compactions: -file +read\n%s", diff)
-			}
+			outline.Same(t, before, got, "compactions: -file +read")
 		})
 	}
 }
@@ -371,10 +353,6 @@ func TestCharges(t *testing.T) {
 		"12 request msg_3 m1 5 out, 20 1h, 500000000 nano, of 08",
 		"13 compaction l" + at + "9Z m1 70 out, 0 1h, 500000000 nano, of 09",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff(map[session.Reason]int{"metadata: usage": 1, "abandoned branch": 2}, conv.Lines.SetAside); diff != "" {
-		t.Errorf("set aside: -want +got\n%s", diff)
-	}
+	outline.Same(t, want, got)
+	outline.Same(t, map[session.Reason]int{"metadata: usage": 1, "abandoned branch": 2}, conv.Lines.SetAside, "set aside")
 }

@@ -3,8 +3,6 @@ package anthropic
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -16,18 +14,17 @@ import (
 func thoughts(model string) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	c.Model = model
-	c.Prompt("one")
-	c.Assistant(stagetest.Think("hm"), stagetest.Say("1")) // m1
-	c.Prompt("two")
-	c.Assistant(stagetest.Think("let me see"), stagetest.Use("a", "Read")) // m3
-	c.Answers(stagetest.Result("a", "x"))
+	c.Play(`
+prompt one; assistant think hm say 1  # m1
+prompt two; assistant think "let me see" use a Read  # m3
+answers result a x
+`)
 	c.Assistant(stagetest.Block(jsonl.KindRedactedThinking, "redacted_thinking", "enc"), stagetest.Say("2")) // m5
-	c.Prompt("three")
-	c.Assistant(stagetest.Say("3, without")) // m7
-	c.Prompt("four")
-	c.Assistant(stagetest.Think("well"), stagetest.Say("4")) // m9
-	c.Prompt("five")
-	c.Assistant(stagetest.Say("5"))
+	c.Play(`
+prompt three; assistant say "3, without"  # m7
+prompt four; assistant think well say 4  # m9
+prompt five; assistant say 5
+`)
 	return c
 }
 
@@ -56,9 +53,7 @@ func TestClearThinking(t *testing.T) {
 				}
 			}
 			r.All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				if e.New != nil || e.After >= e.Before {
 					t.Errorf("%d tokens became %d, %v stands in", e.Before, e.After, e.New)
@@ -71,22 +66,14 @@ func TestClearThinking(t *testing.T) {
 // A prompt that was queued while the agent ran opens no turn.
 func TestClearThinkingQueued(t *testing.T) {
 	one := 1
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Think("a"), stagetest.Use("a", "Read"))
-	c.Answers(stagetest.Result("a", "x"))
+	c := stagetest.Talk(`prompt go; assistant think a use a Read; answers result a x`)
 	c.Messages[c.Prompt("also this")].Marks |= session.Queued
-	c.Assistant(stagetest.Think("b"), stagetest.Say("done"))
-	c.User(session.ClassMeta, stagetest.Say("a reminder"))
-	c.Assistant(stagetest.Think("c"), stagetest.Say("done"))
-	c.Prompt("next")
-	c.Assistant(stagetest.Think("d"), stagetest.Say("done"))
-	c.Prompt("last")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`
+assistant think b say done; meta say "a reminder"; assistant think c say done; prompt next
+assistant think d say done; prompt last; assistant say done
+`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one})).All()
-	if diff := cmp.Diff([]string{"server_clear@5 m1", "server_clear@5 m4", "server_clear@5 m6"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"server_clear@5 m1", "server_clear@5 m4", "server_clear@5 m6"}, r.Edits())
 }
 
 // What a compaction takes out of view does not count, and what it keeps may come back.
@@ -106,9 +93,7 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 	r.All()
 	n := len(r.View.Edits())
 	r.Fire(policy.Project, 6, policy.Context{})
-	if diff := cmp.Diff([]string{"server_keep@7 m5"}, r.Edits()[n:]); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"server_keep@7 m5"}, r.Edits()[n:])
 }
 
 func TestDefaultThinking(t *testing.T) {
@@ -121,8 +106,6 @@ func TestDefaultThinking(t *testing.T) {
 		"claude-fable-5": allTurns, "claude-mythos-5-1": allTurns, "": allTurns, "gpt-5": allTurns,
 		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": 1, "anthropic/claude-opus-4.5": allTurns, "claude-sonnet-4-5[1m]": 1,
 	} {
-		if got := defaultThinking(model); got != want {
-			t.Errorf("%s: %d, want %d", model, got, want)
-		}
+		stagetest.Same(t, want, defaultThinking(model), model)
 	}
 }

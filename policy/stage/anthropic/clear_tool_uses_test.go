@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -50,17 +48,13 @@ func TestClearToolUsesTrigger(t *testing.T) {
 			for _, res := range r.View.Results() {
 				if c, ok := r.View.PayloadReplacement(res.Target); ok {
 					cleared++
-					if c.Text != "[Old tool result content cleared]" {
-						t.Errorf("%s: %q", res.ID, c.Text)
-					}
+					stagetest.Same(t, "[Old tool result content cleared]", c.Text, res.ID)
 				}
 				if r.View.Replacement(res.Target) != nil {
 					t.Errorf("%s changed in the model view", res.ID)
 				}
 			}
-			if cleared != tt.want {
-				t.Errorf("%d cleared, want %d", cleared, tt.want)
-			}
+			stagetest.Same(t, tt.want, cleared)
 			if want := r.View.Tokens() - tt.want*92; r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -82,9 +76,7 @@ func TestClearToolUsesMoves(t *testing.T) {
 		"server_clear@6 m2", "server_clear@6 m4", "server_clear@6 m6",
 		"server_clear@7 m8", "server_clear@8 m10",
 	}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
 }
 
 // The server has no memory: where the client's history falls under the trigger, everything comes back.
@@ -105,21 +97,15 @@ func TestClearToolUsesStateless(t *testing.T) {
 	r.All()
 	edits := r.Edits()
 	want := []string{"server_keep@7 m2", "server_keep@7 m4", "server_keep@7 m6", "server_keep@7 m8"}
-	if diff := cmp.Diff(want, edits[len(edits)-4:]); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if r.View.PayloadTokens() != r.View.Tokens() {
-		t.Errorf("payload %d, view %d", r.View.PayloadTokens(), r.View.Tokens())
-	}
+	stagetest.Same(t, want, edits[len(edits)-4:])
+	stagetest.Same(t, r.View.Tokens(), r.View.PayloadTokens(), "payload")
 }
 
 func TestClearToolUsesTools(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Memory"), stagetest.Use("c", "Read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 400)), stagetest.Result("b", strings.Repeat("x", 400)), stagetest.Result("c", strings.Repeat("x", 400)))
-	c.Call("d", "Memory", 400)
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`
+prompt go; assistant use a Bash use b Memory use c Read; answers result a x*400 result b x*400 result c x*400
+call d Memory 400; assistant say done
+`)
 	always := func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 1 }
 	tests := []struct {
 		name   string
@@ -139,9 +125,7 @@ func TestClearToolUsesTools(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(tt.change))).All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
@@ -150,8 +134,7 @@ func TestClearToolUsesTools(t *testing.T) {
 func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
 	c := stagetest.Uses(4)
-	c.Prompt("more")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt more; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
 	r.Each = func(k int) {
 		if k == 4 {
@@ -163,9 +146,7 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	r.All()
 	edits := r.Edits()
 	at := slices.Index(edits, "remove@0")
-	if diff := cmp.Diff([]string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:]); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:])
 	for m, want := range map[policy.ItemID]bool{1: false, 3: true, 5: false, 7: false} {
 		if _, ok := r.View.PayloadReplacement(policy.Target{Item: m}); ok != want {
 			t.Errorf("the input of message %d: cleared %t, want %t", m, ok, want)
@@ -179,39 +160,49 @@ func TestClearToolUsesNotation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct{ key, value, want string }{
-		{"keep", "4", "4"}, {"keep", "0", "0"}, {"keep", "{tool_uses: 5}", "5"}, {"keep", "{type: tool_uses, value: 0}", "0"},
-		{"keep", "-1", ""}, {"keep", "none", ""}, {"keep", "{input_tokens: 5}", ""}, {"keep", "{type: tool_uses}", ""},
-		{"keep", "{type: input_tokens, value: 5}", ""}, {"keep", "{type: tool_uses, value: 5, more: 1}", ""}, {"keep", "[5]", ""}, {"keep", "", ""},
-		{"clear_at_least", "5000", "5000"}, {"clear_at_least", "{type: input_tokens, value: 6000}", "6000"},
-		{"clear_at_least", "{input_tokens: 7000}", "7000"}, {"clear_at_least", "none", "none"}, {"clear_at_least", "0", "none"},
-		{"clear_at_least", "{type: tool_uses, value: 5}", ""}, {"clear_at_least", "{input_tokens: some}", ""}, {"clear_at_least", "1.5", ""},
-	} {
-		err := p.Set("clear_tool_uses."+tt.key, tt.value)
-		if tt.want == "" {
+	stagetest.Rows(t, `
+keep           | 4                                    | 4
+keep           | 0                                    | 0
+keep           | {tool_uses: 5}                       | 5
+keep           | {type: tool_uses, value: 0}          | 0
+keep           | -1                                   | ""
+keep           | none                                 | ""
+keep           | {input_tokens: 5}                    | ""
+keep           | {type: tool_uses}                    | ""
+keep           | {type: input_tokens, value: 5}       | ""
+keep           | {type: tool_uses, value: 5, more: 1} | ""
+keep           | [5]                                  | ""
+keep           | ""                                   | ""
+clear_at_least | 5000                                 | 5000
+clear_at_least | {type: input_tokens, value: 6000}    | 6000
+clear_at_least | {input_tokens: 7000}                 | 7000
+clear_at_least | none                                 | none
+clear_at_least | 0                                    | none
+clear_at_least | {type: tool_uses, value: 5}          | ""
+clear_at_least | {input_tokens: some}                 | ""
+clear_at_least | 1.5                                  | ""
+`, func(key, value, want string) {
+		err := p.Set("clear_tool_uses."+key, value)
+		if want == "" {
 			if err == nil {
-				t.Errorf("%s: %s: no error", tt.key, tt.value)
+				t.Errorf("%s: %s: no error", key, value)
 			}
-			continue
+			return
 		}
-		if got, _ := p.Get("clear_tool_uses." + tt.key); err != nil || got != tt.want {
-			t.Errorf("%s: %s: %s, %v", tt.key, tt.value, got, err)
+		if got, _ := p.Get("clear_tool_uses." + key); err != nil || got != want {
+			t.Errorf("%s: %s: %s, %v", key, value, got, err)
 		}
-	}
+	})
 }
 
 // What clear_thinking takes off is not in the prompt the trigger reads; what this stage itself cleared at the request
 // before is.
 func TestClearToolUsesAfterThinking(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("one")
-	c.Assistant(stagetest.Think(strings.Repeat("x", 4000)), stagetest.Say("1")) // 1,000 tokens
-	c.Prompt("two")
-	c.Assistant(stagetest.Think("hm"), stagetest.Use("a", "Read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 400)))
-	c.Call("b", "Read", 400)
-	c.Call("c", "Read", 400)
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`
+prompt one; assistant think x*4000 say 1  # 1,000 tokens
+prompt two; assistant think hm use a Read; answers result a x*400; call b Read 400; call c Read 400
+assistant say done
+`)
 	last := stagetest.NewRun(t, c).All()
 	prompt := last.Payload[len(last.Payload)-1]
 	for _, tt := range []struct {
@@ -230,9 +221,7 @@ func TestClearToolUsesAfterThinking(t *testing.T) {
 				cleared++
 			}
 		}
-		if cleared != tt.want {
-			t.Errorf("overhead %d: %d cleared, want %d", tt.overhead, cleared, tt.want)
-		}
+		stagetest.Same(t, tt.want, cleared, tt.overhead)
 	}
 	// Over the trigger for good: the set moves on and never comes back.
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep, p.Trigger.Value = 0, 1100 }))).All()
@@ -300,12 +289,8 @@ func TestToolInputs(t *testing.T) {
 			t.Errorf("%v: %v", tt.plain, err)
 			continue
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%v: -want +got\n%s", tt.plain, diff)
-		}
-		if diff := cmp.Diff(tt.back, got.EncodeParam()); diff != "" {
-			t.Errorf("%v back: -want +got\n%s", tt.plain, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.plain)
+		stagetest.Same(t, tt.back, got.EncodeParam(), tt.plain)
 	}
 	for _, wrong := range []any{nil, 1, "", []any{1}, []any{""}, map[string]any{}} {
 		if err := new(ToolInputs).DecodeParam(wrong); err == nil {

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -34,29 +32,23 @@ func TestCompactAPITrigger(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go") // 1 token
-			c.Call("a", "Read", 4*(tt.prompt-10005))
-			c.Assistant(stagetest.Say("done"))
+			c := stagetest.Talk(`
+prompt go  # 1 token
+call a Read %d; assistant say done
+`, 4*(tt.prompt-10005))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(tt.change)))
 			r.Overhead = 10000
 			var at []int
 			r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
 			r.All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			if len(tt.want) == 0 {
-				if at[1] != tt.prompt {
-					t.Errorf("a prompt of %d, want %d", at[1], tt.prompt)
-				}
+				stagetest.Same(t, tt.prompt, at[1], "a prompt of")
 				return
 			}
 			e := r.View.Edits()[0]
 			want := &policy.Call{Kind: "compaction", Prompt: 110, Input: tt.prompt + 110, Prefix: "session"}
-			if diff := cmp.Diff(want, e.Call); diff != "" {
-				t.Errorf("call: -want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, e.Call, "call")
 			if e.Detail["pre_tokens"] != tt.prompt || at[1] != 10000+3500 {
 				t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
 			}
@@ -81,25 +73,30 @@ func TestCompactAPIInstructions(t *testing.T) {
 
 // The API's own notation and the plain number are the same.
 func TestCompactAPINotation(t *testing.T) {
-	for _, tt := range []struct{ value, want string }{
-		{"150001", "150001"}, {"{input_tokens: 150002}", "150002"}, {"{type: input_tokens, value: 150003}", "150003"},
-		{"49999", ""}, {"{input_tokens: 49999}", ""}, {"{tool_uses: 60000}", ""}, {"none", ""},
-	} {
-		p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages:\n  - compact_api:\n      trigger: "+tt.value+"\n"), stagetest.Registry(t, defineCompactAPI()), nil)
-		if tt.want == "" {
+	stagetest.Rows(t, `
+150001                              | 150001
+{input_tokens: 150002}              | 150002
+{type: input_tokens, value: 150003} | 150003
+49999                               | ""
+{input_tokens: 49999}               | ""
+{tool_uses: 60000}                  | ""
+none                                | ""
+`, func(value, want string) {
+		p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages:\n  - compact_api:\n      trigger: "+value+"\n"), stagetest.Registry(t, defineCompactAPI()), nil)
+		if want == "" {
 			if err == nil {
-				t.Errorf("%s: no error", tt.value)
+				t.Errorf("%s: no error", value)
 			}
-			continue
+			return
 		}
 		if err != nil {
-			t.Errorf("%s: %v", tt.value, err)
-			continue
+			t.Errorf("%s: %v", value, err)
+			return
 		}
-		if got, _ := p.Get("compact_api.trigger"); got != tt.want {
-			t.Errorf("%s: %s", tt.value, got)
+		if got, _ := p.Get("compact_api.trigger"); got != want {
+			t.Errorf("%s: %s", value, got)
 		}
-	}
+	})
 }
 
 func TestCompactAPITriggerTooLow(t *testing.T) {
@@ -117,9 +114,7 @@ func TestCompactAPIOnce(t *testing.T) {
 	r.View.Join(0)
 	r.Fire(policy.Project, 0, policy.Context{})
 	r.Fire(policy.Project, 0, policy.Context{})
-	if diff := cmp.Diff([]string{"summarize@1"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"summarize@1"}, r.Edits())
 	if reason := r.View.Edits()[0].Reason; !strings.Contains(reason, "paused after the summary") {
 		t.Errorf("reason %q", reason)
 	}
@@ -137,9 +132,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 	r.Record = stagetest.Recording{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
 	r.Manual = map[int]bool{2: true}
 	r.All()
-	if diff := cmp.Diff([]string{"summarize@3"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"summarize@3"}, r.Edits())
 	e := r.View.Edits()[0]
 	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
 		t.Errorf("%+v", e)
@@ -155,17 +148,15 @@ func TestCompactAPIRecorded(t *testing.T) {
 func TestCompactAPIAfterClearing(t *testing.T) {
 	c := stagetest.Uses(4)
 	api := compacting(nil)
-	for _, over := range []struct {
-		overhead int
-		want     bool
-	}{{150000, false}, {150400, true}} {
+	stagetest.Rows(t, `
+150000 | false
+150400 | true
+`, func(overhead int, want bool) {
 		r := stagetest.NewRun(t, c,
 			stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 0 })),
 			stagetest.Start(t, defineCompactAPI(), api))
-		r.Overhead = over.overhead - 100
+		r.Overhead = overhead - 100
 		r.All()
-		if got := r.View.Epoch() > 0; got != over.want {
-			t.Errorf("overhead %d: compacted %t, want %t (payloads %v)", r.Overhead, got, over.want, r.Payload)
-		}
-	}
+		stagetest.Same(t, want, r.View.Epoch() > 0, r.Overhead, r.Payload)
+	})
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -75,16 +73,14 @@ func TestAutocompactThreshold(t *testing.T) {
 }
 
 func TestAutocompactManual(t *testing.T) {
-	for _, tt := range []struct {
-		manual string
-		want   []string
-	}{{"replay", []string{"summarize@3"}}, {"ignore", nil}} {
-		r := stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Manual, p.Enabled = tt.manual, false })))
+	stagetest.Rows(t, `
+replay | ["summarize@3"]
+ignore | null
+`, func(manual string, want []string) {
+		r := stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Manual, p.Enabled = manual, false })))
 		r.Manual = map[int]bool{2: true}
-		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.manual, diff)
-		}
-	}
+		stagetest.Same(t, want, r.All().Edits(), manual)
+	})
 	// There is nothing to compact before the first message.
 	r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineAutocompact(), auto(nil)))
 	r.Fire(policy.Manual, 0, policy.Context{})
@@ -97,24 +93,24 @@ func TestAutocompactManual(t *testing.T) {
 // The newest rounds stay, each a response, the results of its calls and what else follows it, with what the client
 // attaches behind them. A response in several messages is one.
 func TestAutocompactKeepRecent(t *testing.T) {
-	for _, tt := range []struct {
-		keep int
-		want []string
-	}{
-		{0, []string{"summary", "file a"}},
-		{1, []string{"summary", "m5", "m6", "m7", "file a"}},
-		{2, []string{"summary", "m3", "m4", "m5", "m6", "m7", "file a"}},
-		{9, []string{"summary", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "file a"}}, // there are not so many
-	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")                             // m0
-		c.Call("a", "Read", 400)                   // m1, m2
-		c.Call("b", "Read", 400)                   // m3, m4
-		c.Assistant(stagetest.Say("done"))         // m5
+	stagetest.Rows(t, `
+0 | ["summary","file a"]
+1 | ["summary","m5","m6","m7","file a"]
+2 | ["summary","m3","m4","m5","m6","m7","file a"]
+9 | ["summary","m1","m2","m3","m4","m5","m6","m7","file a"]  # there are not so many
+`, func(keep int, want []string) {
+		c := stagetest.Talk(`
+prompt go  # m0
+call a Read 400  # m1, m2
+call b Read 400  # m3, m4
+assistant say done  # m5
+`)
 		c.Add(session.Message{Role: session.User}) // m6, such as an attachment
-		c.Prompt("more")                           // m7
-		c.Assistant(stagetest.Say("done"))
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.KeepRecent = tt.keep })))
+		c.Play(`
+prompt more  # m7
+assistant say done
+`)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.KeepRecent = keep })))
 		content := policy.NewContent(jsonl.KindText, "a summary")
 		r.Record.Content = &content
 		r.Record.Tail = []policy.Synthetic{{Role: "user", Label: "file a", Attached: true, Contents: []policy.Content{content}}}
@@ -127,10 +123,8 @@ func TestAutocompactKeepRecent(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 3, policy.Context{Asked: &policy.ManualCompaction{Recorded: 0}})
-		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-			t.Errorf("keep %d: -want +got\n%s", tt.keep, diff)
-		}
-	}
+		stagetest.Same(t, want, stagetest.Order(r), keep)
+	})
 }
 
 func TestAutocompactRecorded(t *testing.T) {
@@ -151,9 +145,7 @@ func TestAutocompactRecorded(t *testing.T) {
 			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p)), 155000, 0)
 			r.Record = stagetest.Recording{Content: tt.summary, Tail: []policy.Synthetic{file}}
 			r.All()
-			if r.View.Len() != tt.want {
-				t.Errorf("%d items, want %d", r.View.Len(), tt.want)
-			}
+			stagetest.Same(t, tt.want, r.View.Len())
 			if reason := r.View.Edits()[0].Reason; strings.Contains(reason, "line 7") != (tt.summary != nil) {
 				t.Errorf("reason %q", reason)
 			}
@@ -167,50 +159,39 @@ func TestAutocompactItself(t *testing.T) {
 		c := stagetest.Uses(3)
 		c.Agent = agent
 		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil))), 155000, 0).All()
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("agent %q: compacted %t, want %t", agent, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, agent)
 	}
 }
 
 // A request that is too long drops its oldest rounds until the gap is covered.
 func TestAutocompactTooLong(t *testing.T) {
-	tests := []struct {
-		name    string
-		excess  int
-		retries int
-		want    int
-	}{
-		{"it fits", 0, 3, 0},
-		{"one over", 1, 3, 1},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	stagetest.Rows(t, `
+it fits  | 0 | 3 | 0
+one over | 1 | 3 | 1
+`, func(name string, excess, retries, want int) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.Uses(9)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Retries = tt.retries })))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Retries = retries })))
 			limits(r).Effective = 1257
 			for m := range 19 {
 				r.View.Join(m)
 			}
-			limits(r).Effective += r.View.Tokens() - tt.excess
+			limits(r).Effective += r.View.Tokens() - excess
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 9, policy.Context{})
 			call := r.View.Edits()[0].Call
-			if call.Retries != tt.want {
-				t.Errorf("%d retries, want %d", call.Retries, tt.want)
-			}
-			if tt.want > 0 && call.Input > limits(r).Effective {
+			stagetest.Same(t, want, call.Retries)
+			if want > 0 && call.Input > limits(r).Effective {
 				t.Errorf("%d tokens are sent, %d fit", call.Input, limits(r).Effective)
 			}
 		})
-	}
+	})
 }
 
 // A request of 272,698 tokens that is left after three retries fails in a window of 200,000: the view stays, nothing is
 // billed, and the next request tries again until the breaker opens. A new prompt closes it.
 func TestAutocompactFails(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	round := func(k, tokens int) { c.Call(fmt.Sprint("t", k), "Read", 4*(tokens-4)) } // the call is 4 of them
 	for k := range 19 {                                                               // a fifth at a time: 4, 3 and 2 of the first rounds are dropped
 		round(k, 24000)
@@ -219,8 +200,7 @@ func TestAutocompactFails(t *testing.T) {
 	for k := range 5 {
 		round(20+k, 10)
 	}
-	c.Prompt("again")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt again; assistant say done`)
 	for _, tt := range []struct {
 		retries, most int
 		size, tries   int
@@ -269,7 +249,7 @@ func TestAutocompactRequest(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 4*9000)), picture)
-			c.Assistant(stagetest.Say("ok"))
+			c.Play(`assistant say ok`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = tt.prefix })))
 			r.Overhead = 700
 			r.View.Join(0)
@@ -292,9 +272,7 @@ func TestAutocompactRequest(t *testing.T) {
 func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 400)), stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 40000)))
-	c.Assistant(stagetest.Say(strings.Repeat("y", 400)))
-	c.Prompt(strings.Repeat("z", 400))
-	c.Assistant(stagetest.Say(strings.Repeat("w", 400)))
+	c.Play(`assistant say y*400; prompt z*400; assistant say w*400`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.PromptTokens = 1000 })))
 	for m := range 4 {
 		r.View.Join(m)
@@ -384,29 +362,29 @@ func TestAutocompactRetries(t *testing.T) {
 // of 9; 1 of 4; 3 of 15, then 2 of 12.
 func TestAutocompactUnknownGap(t *testing.T) {
 	const marker = 13
-	for _, tt := range []struct{ rounds, excess, retries, want, dropped int }{
-		{10, 0, 3, 0, 0},
-		{10, 1, 3, 1, 2},
-		{10, 60, 1, 1, 2},
-		{10, 60, 2, 2, 3},
-		{10, 60, 3, 3, 4},
-		{10, 60, 9, 7, 8},
-		{9, 60, 1, 1, 1},
-		{4, 60, 1, 1, 1},
-		{15, 60, 2, 2, 5},
-		{2, 60, 3, 1, 1},
-		{1, 60, 3, 0, 0},
-	} {
-		p := auto(func(p *Autocompact) { p.Retries, p.Gap = tt.retries, "unknown" })
-		call, limit, _ := compactionCall(t, stagetest.Small(tt.rounds), p, 0, tt.excess)
-		left := tt.excess - 9*tt.dropped
-		if tt.dropped > 0 {
+	stagetest.Rows(t, `
+10 | 0  | 3 | 0 | 0
+10 | 1  | 3 | 1 | 2
+10 | 60 | 1 | 1 | 2
+10 | 60 | 2 | 2 | 3
+10 | 60 | 3 | 3 | 4
+10 | 60 | 9 | 7 | 8
+9  | 60 | 1 | 1 | 1
+4  | 60 | 1 | 1 | 1
+15 | 60 | 2 | 2 | 5
+2  | 60 | 3 | 1 | 1
+1  | 60 | 3 | 0 | 0
+`, func(rounds, excess, retries, want, dropped int) {
+		p := auto(func(p *Autocompact) { p.Retries, p.Gap = retries, "unknown" })
+		call, limit, _ := compactionCall(t, stagetest.Small(rounds), p, 0, excess)
+		left := excess - 9*dropped
+		if dropped > 0 {
 			left += marker - 1
 		}
-		if call.Retries != tt.want || call.Input-limit != left {
-			t.Errorf("%+v: %d retries, %d over the limit, want %d", tt, call.Retries, call.Input-limit, left)
+		if call.Retries != want || call.Input-limit != left {
+			t.Errorf("%+v: %d retries, %d over the limit, want %d", rounds, call.Retries, call.Input-limit, left)
 		}
-	}
+	})
 }
 
 // A round that covers the gap and the marker with it is one retry.
@@ -416,11 +394,9 @@ func TestAutocompactMarkerCovered(t *testing.T) {
 		89: {2, 89 - 101 + 13 - 104},
 		87: {1, 87 - 101 + 13},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Call("a", "Read", 4*96) // 1 + 4 + 96
+		c := stagetest.Talk(`prompt go; call a Read %d  # 1 + 4 + 96`, 4*96)
 		for i := range 6 {
-			c.Call(fmt.Sprint(i), "Read", 400)
+			c.Play(`call %v Read 400`, i)
 		}
 		call, limit, _ := compactionCall(t, c, auto(nil), 0, excess)
 		if call.Retries != want.retries || call.Input-limit != want.sent {
@@ -431,38 +407,38 @@ func TestAutocompactMarkerCovered(t *testing.T) {
 
 // What the session's prefix adds counts against the limit, once.
 func TestAutocompactPrefixLimit(t *testing.T) {
-	for _, tt := range []struct {
-		prefix string
-		excess int // of view and prompt alone, over the limit
-		input  int // over view and prompt, where nothing is dropped
-		tooBig bool
-	}{
-		{"own", 0, 0, false}, {"own", 1, 0, true},
-		{"session", -700, 700, false}, {"session", -701, 700, false}, {"session", -699, 700, true},
-	} {
+	stagetest.Rows(t, `
+# excess: of view and prompt alone, over the limit
+# input: over view and prompt, where nothing is dropped
+own     | 0    | 0   | false
+own     | 1    | 0   | true
+session | -700 | 700 | false
+session | -701 | 700 | false
+session | -699 | 700 | true
+`, func(prefix string, excess, input int, tooBig bool) {
 		c := stagetest.Small(20)
-		p := auto(func(p *Autocompact) { p.Prefix, p.Retries = tt.prefix, 0 })
+		p := auto(func(p *Autocompact) { p.Prefix, p.Retries = prefix, 0 })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
 		r.Overhead = 700
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
 		alone := r.View.Tokens() + 1257
-		limits(r).Effective = alone - tt.excess
+		limits(r).Effective = alone - excess
 		r.Used = func(int) (int, int) { return 155000, 0 }
 		r.Fire(policy.Prepare, 20, policy.Context{})
 		e := r.View.Edits()[0]
 		switch {
-		case (e.Kind == policy.KindFail) != tt.tooBig:
-			t.Errorf("%s, %d over: %s, %q", tt.prefix, tt.excess, e.Kind, e.Reason)
-		case tt.tooBig:
-			if e.Detail["input_tokens"] != alone+tt.input {
-				t.Errorf("%s: %+v, want input %d", tt.prefix, e.Detail, alone+tt.input)
+		case (e.Kind == policy.KindFail) != tooBig:
+			t.Errorf("%s, %d over: %s, %q", prefix, excess, e.Kind, e.Reason)
+		case tooBig:
+			if e.Detail["input_tokens"] != alone+input {
+				t.Errorf("%s: %+v, want input %d", prefix, e.Detail, alone+input)
 			}
-		case e.Call.Input != alone+tt.input || e.Call.Prompt != 1257 || e.Call.Prefix != tt.prefix:
-			t.Errorf("%s: %+v, want input %d", tt.prefix, e.Call, alone+tt.input)
+		case e.Call.Input != alone+input || e.Call.Prompt != 1257 || e.Call.Prefix != prefix:
+			t.Errorf("%s: %+v, want input %d", prefix, e.Call, alone+input)
 		}
-	}
+	})
 }
 
 func TestAutocompactPrompts(t *testing.T) {

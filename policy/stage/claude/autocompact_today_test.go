@@ -22,65 +22,54 @@ func short(change func(*Autocompact)) *Autocompact {
 // Where no window is set, the client compacts once the API refuses a prompt, and keeps the newest round, and as many more as it
 // takes for the rest to fit.
 func TestAutocompactReactive(t *testing.T) {
-	for _, tt := range []struct {
-		waits  bool
-		window int
-		size   int // characters of the last result
-		want   []string
-		kept   int // messages
-	}{
-		{true, 2000, 400, nil, 0},
-		{true, 800, 400, []string{"summarize@9"}, 2},
-		{true, 800, 9000, []string{"summarize@9"}, 2}, // the last round alone does not fit, and the others do
-		{false, 800, 400, nil, 0},                     // the threshold is far
-	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+	stagetest.Rows(t, `
+# size: characters of the last result
+# kept: messages
+true  | 2000 | 400  | null            | 0
+true  | 800  | 400  | ["summarize@9"] | 2
+true  | 800  | 9000 | ["summarize@9"] | 2  # the last round alone does not fit, and the others do
+false | 800  | 400  | null            | 0  # the threshold is far
+`, func(waits bool, window, size int, want []string, kept int) {
+		c := stagetest.Talk(`prompt go`)
 		for i := range 7 {
 			c.Call(string(rune('a'+i)), "Read", 400)
 		}
-		c.Call("z", "Read", tt.size)
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`call z Read %d; assistant say done`, size)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.KeepRecent = 1 })))
-		r.Window, r.Overhead = tt.window, 60
+		r.Window, r.Overhead = window, 60
 		w := DefaultWindow()
-		w.Reactive = tt.waits
-		if !tt.waits {
+		w.Reactive = waits
+		if !waits {
 			w.OutputReserve, w.Buffer = 0, -5000
 		}
 		r.Shared = &w
 		r.All()
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("%+v: -want +got\n%s", tt, diff)
-			continue
+		if diff := cmp.Diff(want, r.Edits()); diff != "" {
+			t.Errorf("%+v: -want +got\n%s", waits, diff)
+			return
 		}
-		if tt.want == nil {
-			continue
+		if want == nil {
+			return
 		}
 		e := r.View.Edits()[0]
-		if len(e.Keep) != tt.kept || e.Trigger != "auto" || !strings.Contains(e.Reason, "the API refuses a prompt of") || e.Call.Input > tt.window {
-			t.Errorf("%+v: %d kept, %s, a call of %d", tt, len(e.Keep), e.Reason, e.Call.Input)
+		if len(e.Keep) != kept || e.Trigger != "auto" || !strings.Contains(e.Reason, "the API refuses a prompt of") || e.Call.Input > window {
+			t.Errorf("%+v: %d kept, %s, a call of %d", waits, len(e.Keep), e.Reason, e.Call.Input)
 		}
-	}
+	})
 }
 
 // The fourth compaction in a row within three requests of the one before ends the turn.
 func TestAutocompactThrashes(t *testing.T) {
-	for _, tt := range []struct {
-		most, every int
-		want        []string
-	}{
-		{3, 1, []string{"summarize@1", "summarize@2", "summarize@3", "fail@4 m0"}},
-		{3, 2, []string{"summarize@1", "summarize@3", "summarize@5", "fail@7 m0"}},
-		{3, 3, []string{"summarize@1", "summarize@4", "summarize@7"}},
-		{0, 1, []string{"summarize@1", "summarize@2", "summarize@3", "summarize@4", "summarize@5", "summarize@6", "summarize@7", "summarize@8", "summarize@9"}},
-	} {
-		r := stagetest.NewRun(t, stagetest.Uses(8), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.MaxRefills = tt.most })))
-		r.Used = func(k int) (int, int) { return map[bool]int{true: 180000}[k%tt.every == 0], 0 }
-		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-			t.Errorf("%d, every %d: -want +got\n%s", tt.most, tt.every, diff)
-		}
-	}
+	stagetest.Rows(t, `
+3 | 1 | ["summarize@1","summarize@2","summarize@3","fail@4 m0"]
+3 | 2 | ["summarize@1","summarize@3","summarize@5","fail@7 m0"]
+3 | 3 | ["summarize@1","summarize@4","summarize@7"]
+0 | 1 | ["summarize@1","summarize@2","summarize@3","summarize@4","summarize@5","summarize@6","summarize@7","summarize@8","summarize@9"]
+`, func(most, every int, want []string) {
+		r := stagetest.NewRun(t, stagetest.Uses(8), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.MaxRefills = most })))
+		r.Used = func(k int) (int, int) { return map[bool]int{true: 180000}[k%every == 0], 0 }
+		stagetest.Same(t, want, r.All().Edits(), most, every)
+	})
 }
 
 // A summary that was written ahead costs its call where it is written; at the threshold what came after it stays.
@@ -95,9 +84,7 @@ func TestAutocompactAhead(t *testing.T) {
 	if edits[0].Call == nil || edits[0].Call.Kind != "compaction" || edits[1].Call != nil {
 		t.Errorf("calls %v and %v", edits[0].Call, edits[1].Call)
 	}
-	if diff := cmp.Diff([]policy.ItemID{5, 6, 7, 8}, edits[1].Keep); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []policy.ItemID{5, 6, 7, 8}, edits[1].Keep)
 }
 
 // While the user is away, from a number of tokens on.
@@ -116,8 +103,6 @@ func TestAutocompactIdle(t *testing.T) {
 		last := c.Messages[c.Requests[2].Message].Time
 		r.At = map[int]time.Time{3: last.Add(tt.away), 4: last}
 		r.Used = func(int) (int, int) { return tt.used, 0 }
-		if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-			t.Errorf("%s, %d: -want +got\n%s", tt.away, tt.used, diff)
-		}
+		stagetest.Same(t, tt.want, r.All().Edits(), tt.away, tt.used)
 	}
 }

@@ -118,15 +118,9 @@ func TestContextCollapseRecorded(t *testing.T) {
 					t.Errorf("request %d: message %d: %s", k+1, v.Item, v.Message)
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.shown, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
-			if calls != tt.calls {
-				t.Errorf("%d summaries were asked for, want %d", calls, tt.calls)
-			}
+			stagetest.Same(t, tt.want, got)
+			stagetest.Same(t, tt.shown, stagetest.Order(r))
+			stagetest.Same(t, tt.calls, calls)
 		})
 	}
 }
@@ -152,9 +146,7 @@ func TestContextCollapseSource(t *testing.T) {
 			commit(c, 2, 3, 4)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), followed(tt.source)))
-		if diff := cmp.Diff(tt.want, acts(prepare(t, r, 1000))); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.source, diff)
-		}
+		stagetest.Same(t, tt.want, acts(prepare(t, r, 1000)), tt.source)
 	}
 }
 
@@ -174,9 +166,7 @@ func TestContextCollapseBoth(t *testing.T) {
 		{"stage m0-m1", "commit m0-m1", "commit m5-m6", "commit m2-m3"},
 		{"stage m-1-m7", "commit m-1-m7"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, got)
 }
 
 // Spans that were staged and of which something has gone: what is left is committed where it is whole turns, and
@@ -202,9 +192,7 @@ func TestContextCollapseStagedThenGone(t *testing.T) {
 			if _, err := r.View.Apply(tt.edit); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, acts(prepare(t, r, 1000))); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, acts(prepare(t, r, 1000)))
 		})
 	}
 }
@@ -224,7 +212,5 @@ func TestContextCollapseRecordedSummary(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s", content.Tokens, content.Text[min(len(content.Text), len(`<collapsed id="0123456789abcdef">`)):]))
 	}
 	want := []string{"0 it came to this</collapsed>", "0 staged it was</collapsed>", "7 "}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, got)
 }

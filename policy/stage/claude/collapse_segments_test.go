@@ -41,10 +41,10 @@ func TestContextCollapseCountsAnew(t *testing.T) {
 			c := stagetest.NewConvo()
 			var ends []int // of the messages at each request
 			for range 30 {
-				c.Prompt(strings.Repeat("u", 1+rng.IntN(300)))
+				c.Play(`prompt u*%d`, 1+rng.IntN(300))
 				ends = append(ends, len(c.Messages))
 				if rng.IntN(3) > 0 {
-					c.Assistant(stagetest.Say(strings.Repeat("a", 1+rng.IntN(300))))
+					c.Play(`assistant say a*%d`, 1+rng.IntN(300))
 				}
 			}
 			r := stagetest.NewRun(t, c, stage)

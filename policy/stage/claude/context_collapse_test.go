@@ -28,10 +28,9 @@ func collapsing(change func(*ContextCollapse)) *ContextCollapse {
 func turns(n int) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	for range n {
-		c.Prompt(strings.Repeat("u", 200))
-		c.Assistant(stagetest.Say(strings.Repeat("a", 200)))
+		c.Play(`prompt u*200; assistant say a*200`)
 	}
-	c.Prompt(strings.Repeat("u", 200))
+	c.Play(`prompt u*200`)
 	return c
 }
 
@@ -70,15 +69,11 @@ func TestContextCollapseExample(t *testing.T) {
 		c.Collapses = []session.Collapse{{ID: "c1", Line: 91, From: 2, To: 7, Content: content, Before: 8, Request: 5}}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), nil))
 		edits := prepare(t, r, 0)
-		if diff := cmp.Diff([]string{"stage m2-m7", "commit m2-m7"}, acts(edits)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
 		if edits[0].Reason != "recorded, line 90: a span staged, risk 0.12" || edits[1].Reason != "recorded, line 91" {
 			t.Errorf("reasons %q and %q", edits[0].Reason, edits[1].Reason)
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r))
 		s1 := r.View.IDs()[2]
 		if got := r.View.Replacement(policy.Target{Item: s1}).Text; got != content || r.View.Role(s1) != session.User {
 			t.Errorf("the %s's placeholder is %q", r.View.Role(s1), got)
@@ -94,12 +89,8 @@ func TestContextCollapseExample(t *testing.T) {
 			c.Texts[policy.Target{Item: policy.ItemID(m + 2)}] = "done"
 		}
 		edits := prepare(t, r, 100)
-		if diff := cmp.Diff([]string{"stage m2-m7", "commit m2-m7"}, acts(edits)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
+		stagetest.Same(t, want, stagetest.Order(r))
 		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
 		if !strings.HasPrefix(text, `<collapsed id="`) || !strings.HasSuffix(text, "</collapsed>") || !strings.Contains(text, "6. All user messages:") {
 			t.Errorf("the placeholder is %q", text)
@@ -148,9 +139,7 @@ func TestContextCollapseFigures(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(tt.change)))
-			if diff := cmp.Diff(tt.want, acts(prepare(t, r, tt.used))); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, acts(prepare(t, r, tt.used)))
 		})
 	}
 }
@@ -181,9 +170,7 @@ func TestContextCollapseDropped(t *testing.T) {
 		{"all of a turn", []policy.ItemID{0, 1}, []string{"stage m2-m3", "commit m2-m3"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, acts(prepare(t, dropped(tt.items...), 1000))); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, acts(prepare(t, dropped(tt.items...), 1000)))
 		})
 	}
 }
@@ -206,9 +193,7 @@ func TestContextCollapseAuto(t *testing.T) {
 		p := &ContextCollapse{StageAt: tt.stage, CommitAt: tt.commit, Target: tt.target}
 		var got [3]int
 		got[0], got[1], got[2] = p.Thresholds(limits)
-		if got != tt.want {
-			t.Errorf("%+v: %v", tt, got)
-		}
+		stagetest.Same(t, tt.want, got, tt)
 	}
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
 	p := &ContextCollapse{}
@@ -225,13 +210,9 @@ func TestContextCollapseOneARequest(t *testing.T) {
 	for _, used := range []int{500, 500, 500, 500} {
 		got = append(got, acts(prepare(t, r, used))...)
 	}
-	if diff := cmp.Diff([]string{"stage m0-m1", "stage m2-m3", "stage m4-m5"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"stage m0-m1", "stage m2-m3", "stage m4-m5"}, got)
 	edits := prepare(t, r, 1000)
-	if diff := cmp.Diff([]string{"commit m0-m1", "commit m2-m3", "commit m4-m5"}, acts(edits)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"commit m0-m1", "commit m2-m3", "commit m4-m5"}, acts(edits))
 	for _, e := range edits {
 		if e.Call != nil {
 			t.Error("a commit asks for a summary that was asked for before")
@@ -249,39 +230,23 @@ func TestContextCollapseWholeTurns(t *testing.T) {
 		make func(c *stagetest.Convo)
 		want []string
 	}{
-		{"a turn that goes on", func(c *stagetest.Convo) { c.Prompt("go"); c.Call("a", "Read", 400) }, nil},
+		{"a turn that goes on", func(c *stagetest.Convo) { c.Play(`prompt go; call a Read 400`) }, nil},
 		{"a turn with rounds", func(c *stagetest.Convo) {
-			c.Prompt("go")
-			c.Call("a", "Read", 400)
-			c.Call("b", "Read", 400)
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("more")
+			c.Play(`prompt go; call a Read 400; call b Read 400; assistant say done; prompt more`)
 		}, []string{"stage m0-m5", "commit m0-m5"}},
 		{"a prompt queued on the way", func(c *stagetest.Convo) {
-			c.Prompt("go")
-			c.Call("a", "Read", 400)
+			c.Play(`prompt go; call a Read 400`)
 			c.Messages[c.Prompt("wait")].Marks |= session.Queued
-			c.Call("b", "Read", 400)
-			c.Prompt("more")
+			c.Play(`call b Read 400; prompt more`)
 		}, []string{"stage m0-m5", "commit m0-m5"}},
 		{"reminders and attachments", func(c *stagetest.Convo) {
-			c.User(session.ClassMeta, stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("go")
-			c.Call("a", "Read", 400)
-			c.User(session.ClassMeta, stagetest.Say("a reminder"))
-			c.Prompt("more")
+			c.Play(`meta say x*400; prompt go; call a Read 400; meta say "a reminder"; prompt more`)
 		}, []string{"stage m1-m4", "commit m1-m4"}},
 		{"a result behind the next prompt", func(c *stagetest.Convo) {
-			c.Prompt("go")
-			c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-			c.Answers(stagetest.Result("a", strings.Repeat("x", 400)), stagetest.Result("b", ""))
-			c.Assistant(stagetest.Use("c", "Read"), stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("wait")
-			c.Answers(stagetest.Result("c", "late"))
-			c.Assistant(stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("more")
-			c.Assistant(stagetest.Say(strings.Repeat("x", 400)))
-			c.Prompt("and more")
+			c.Play(`
+prompt go; assistant use a Read use b Read; answers result a x*400 result b ""; assistant use c Read say x*400
+prompt wait; answers result c late; assistant say x*400; prompt more; assistant say x*400; prompt "and more"
+`)
 		}, []string{"stage m7-m8", "commit m7-m8"}},
 	}
 	for _, tt := range tests {
@@ -294,9 +259,7 @@ func TestContextCollapseWholeTurns(t *testing.T) {
 				r.View.Join(m)
 			}
 			r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
-			if diff := cmp.Diff(tt.want, acts(r.View.Edits())); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, acts(r.View.Edits()))
 		})
 	}
 }
@@ -312,9 +275,7 @@ func TestContextCollapseCall(t *testing.T) {
 	} {
 		r := stagetest.NewRun(t, turns(2), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Prefix, p.CommitAt = tt.prefix, 1000 })))
 		e := prepare(t, r, 500)[0]
-		if diff := cmp.Diff(&tt.want, e.Call); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.prefix, diff)
-		}
+		stagetest.Same(t, &tt.want, e.Call, tt.prefix)
 		if want := (map[string]int{"span_tokens": 100, "span_turns": 1, "risk_percent": 0}); !cmp.Equal(e.Detail, want) {
 			t.Errorf("detail %v", e.Detail)
 		}
@@ -332,18 +293,13 @@ func TestContextCollapseCall(t *testing.T) {
 // Risk is the share of a span's blocks that name what is named later: of the first turn three of four blocks, of the
 // second none, of the third one of two.
 func TestContextCollapseRisk(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("look at internal/stock/ledger.go")
-	c.Assistant(stagetest.Say("nothing here"), stagetest.Use("a", "Read"))
+	c := stagetest.Talk(`prompt "look at internal/stock/ledger.go"; assistant say "nothing here" use a Read`)
 	c.Texts[policy.Target{Item: 1, Block: 1}] = `{"file_path":"internal/stock/ledger.go"}`
-	c.Answers(stagetest.Result("a", "func postEntries() {}"))
-	c.Prompt("and at testdata/other_file.txt")
-	c.Assistant(stagetest.Say("as it was"))
-	c.Prompt("which_function?")
-	c.Assistant(stagetest.Say("well"))
-	c.Prompt("rename postEntries in ledger.go, which_function")
-	c.Assistant(stagetest.Say("internal/stock/ledger.go it is"))
-	c.Prompt("thanks")
+	c.Play(`
+answers result a "func postEntries() {}"; prompt "and at testdata/other_file.txt"; assistant say "as it was"
+prompt which_function?; assistant say well; prompt "rename postEntries in ledger.go, which_function"
+assistant say "internal/stock/ledger.go it is"; prompt thanks
+`)
 	for m := range c.Messages {
 		for b := range c.Messages[m].Blocks {
 			c.Messages[m].Blocks[b].Text.UTF16 += 400
@@ -368,12 +324,8 @@ func TestContextCollapseRisk(t *testing.T) {
 			got = append(got, fmt.Sprintf("m%d-m%d", e.Items[0], e.Items[len(e.Items)-1]))
 			risks = append(risks, e.Detail["risk_percent"])
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.selector, diff)
-		}
-		if diff := cmp.Diff(tt.risks, risks); diff != "" {
-			t.Errorf("%s: risks: -want +got\n%s", tt.selector, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.selector)
+		stagetest.Same(t, tt.risks, risks, tt.selector)
 		if tt.selector == "age" && r.Texts.Fetched > 0 {
 			t.Errorf("%d texts were read", r.Texts.Fetched)
 		}
@@ -400,9 +352,7 @@ func TestContextCollapseFolds(t *testing.T) {
 	if diff := cmp.Diff([]string{collapsedLabel, collapsedLabel, collapsedLabel, collapsedLabel, "m8"}, stagetest.Order(r)); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000))); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000)))
 	if edits := prepare(t, r, 1000); len(edits) > 0 || len(stagetest.Order(r)) != 2 {
 		t.Errorf("one placeholder was folded: %v", acts(edits))
 	}
@@ -412,8 +362,7 @@ func TestContextCollapseFolds(t *testing.T) {
 func TestContextCollapseFoldsOutlines(t *testing.T) {
 	c := stagetest.NewConvo()
 	for range 6 {
-		c.Prompt(strings.Repeat("what? ", 500))
-		c.Assistant(stagetest.Say(strings.Repeat("that. ", 500)))
+		c.Play(`prompt "what? "*500; assistant say "that. "*500`)
 	}
 	c.Prompt("thanks")
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
@@ -455,9 +404,7 @@ func TestContextCollapseIDs(t *testing.T) {
 		return list
 	}
 	first, again := ids(), ids()
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("-first +again\n%s", diff)
-	}
+	stagetest.Same(t, first, again, "-first +again")
 	if first[0] == first[1] || first[1] == first[2] || len(first[0]) != len(`<collapsed id="0123456789abcdef"`) {
 		t.Errorf("ids %v", first)
 	}

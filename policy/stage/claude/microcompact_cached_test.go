@@ -31,10 +31,9 @@ func pins(v *view.View) []string {
 
 // rounds is a prompt and n rounds, with results in messages 2, 4, 6 …
 func rounds(n int) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range n {
-		c.Call(fmt.Sprintf("t%d", i), "Read", 400)
+		c.Play(`call t%d Read 400`, i)
 	}
 	return c
 }
@@ -64,23 +63,17 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d results, trigger %d, keep %d", tt.results, tt.trigger, tt.keep), func(t *testing.T) {
 			c := rounds(tt.results)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(tt.trigger, tt.keep))).All()
 			var got []string
 			for _, e := range r.View.Edits() {
-				if e.Kind != policy.KindCacheEdit {
-					t.Errorf("an edit of kind %s", e.Kind)
-				}
-				if e.Carrier != policy.ItemID(2*(e.Request-1)) {
-					t.Errorf("request %d: carried by message %d, want the last", e.Request, e.Carrier)
-				}
+				stagetest.Same(t, policy.KindCacheEdit, e.Kind, "an edit of kind")
+				stagetest.Same(t, policy.ItemID(2*(e.Request-1)), e.Carrier, e.Request)
 				if e.Request == tt.results+1 {
 					got = append(got, fmt.Sprintf("m%d", e.Target.Item))
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 			if want := r.View.Tokens() - 100*len(r.View.Edits()); r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -95,7 +88,7 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 
 func TestMicrocompactCachedDetail(t *testing.T) {
 	c := rounds(3)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 1))).All()
 	e := r.View.Edits()[0]
 	if want := (map[string]int{"live_results": 3, "deleted_results": 2, "tokens_saved": 200}); !cmp.Equal(e.Detail, want) {
@@ -137,7 +130,7 @@ func TestMicrocompactCachedLive(t *testing.T) {
 			if tt.change != nil {
 				tt.change(c)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))
 			r.Each = func(k int) {
 				if k == 2 && tt.edit != nil {
@@ -151,9 +144,7 @@ func TestMicrocompactCachedLive(t *testing.T) {
 				}
 			}
 			r.All()
-			if diff := cmp.Diff(tt.want, pins(r.View)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, pins(r.View))
 		})
 	}
 }
@@ -161,16 +152,10 @@ func TestMicrocompactCachedLive(t *testing.T) {
 // The analysis' two rounds: tool_use A is deleted by the comment that follows, B by the message that answers C; the
 // first edit stays where it was.
 func TestMicrocompactCachedTwoRounds(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("question")
-	c.Assistant(stagetest.Use("A", "Read"))
-	c.Answers(stagetest.Result("A", "result A"))
-	c.Prompt("comment")
-	c.Prompt("question")
-	c.Assistant(stagetest.Use("B", "Read"))
-	c.Answers(stagetest.Result("B", "result B"))
-	c.Assistant(stagetest.Use("C", "Read"))
-	c.Answers(stagetest.Result("C", "result C"))
+	c := stagetest.Talk(`
+prompt question; assistant use A Read; answers result A "result A"; prompt comment; prompt question
+assistant use B Read; answers result B "result B"; assistant use C Read; answers result C "result C"
+`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(1, 0)))
 	step := func(to, k int, want ...string) {
 		t.Helper()
@@ -178,9 +163,7 @@ func TestMicrocompactCachedTwoRounds(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Project, k, policy.Context{})
-		if diff := cmp.Diff(want, pins(r.View)); diff != "" {
-			t.Errorf("with %d messages: -want +got\n%s", to+1, diff)
-		}
+		stagetest.Same(t, want, pins(r.View), to+1)
 	}
 	step(3, 1, "m2>m3")
 	step(6, 2, "m2>m3")
@@ -190,23 +173,15 @@ func TestMicrocompactCachedTwoRounds(t *testing.T) {
 // Parallel results are taken in the order of their calls. None of those that the request sends for the first time is deleted,
 // wherever they stand: they are one message of the API, with what the client says behind them.
 func TestMicrocompactCachedParallel(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"), stagetest.Use("c", "Read"), stagetest.Use("d", "Read"))
-	c.Answers(stagetest.Result("d", "d"), stagetest.Result("c", "c"))
-	c.Answers(stagetest.Result("b", "b"), stagetest.Result("a", "a"))
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`
+prompt go; assistant use a Read use b Read use c Read use d Read; answers result d d result c c
+answers result b b result a a; assistant say done
+`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	if diff := cmp.Diff([]string(nil), r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	c.Prompt("more")
-	c.Call("e", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
+	stagetest.Same(t, []string(nil), r.Edits())
+	c.Play(`prompt more; call e Read 40; assistant say done`)
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	if diff := cmp.Diff([]string{"cache_edit@3 m3.1", "cache_edit@3 m3", "cache_edit@3 m2.1"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"cache_edit@3 m3.1", "cache_edit@3 m3", "cache_edit@3 m2.1"}, r.Edits())
 }
 
 // Six results, then eight parallel ones: the six may be deleted, and of the eight none before they were sent.
@@ -218,14 +193,12 @@ func TestMicrocompactCachedUnsent(t *testing.T) {
 	}
 	c.Assistant(uses...)
 	for i := range 8 {
-		c.Answers(stagetest.Result(fmt.Sprintf("n%d", i), "new"))
+		c.Play(`answers result n%d new`, i)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(12, 5))).All()
 	want := []string{"cache_edit@8 m2", "cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@8 m10", "cache_edit@8 m12"}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
 }
 
 // The time-based path comes first: where it clears, the cached path is not tried, what was deleted is sent again, and
@@ -233,11 +206,7 @@ func TestMicrocompactCachedUnsent(t *testing.T) {
 func TestMicrocompactCachedAfterTime(t *testing.T) {
 	c := rounds(5)
 	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-	c.Prompt("and now")
-	c.Call("u0", "Read", 400)
-	c.Call("u1", "Read", 400)
-	c.Call("u2", "Read", 400)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt "and now"; call u0 Read 400; call u1 Read 400; call u2 Read 400; assistant say done`)
 	r := stagetest.NewRun(t, c,
 		stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 4, Tools: compactable()}),
 		stagetest.Start(t, defineMicrocompactCached(), cached(4, 2)))
@@ -252,31 +221,24 @@ func TestMicrocompactCachedAfterTime(t *testing.T) {
 		// m4, m6, m8 and m10 are live at request 7, but that one is the time-based path's
 		"cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@10 m10", "cache_edit@10 m14",
 	}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff([]int{0, 0, 0, 0, -200, -200, 0, -300, -300, -500}, payload); diff != "" {
-		t.Errorf("what is deleted: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
+	stagetest.Same(t, []int{0, 0, 0, 0, -200, -200, 0, -300, -300, -500}, payload, "what is deleted")
 }
 
 // A pause without anything to clear leaves the cached path alone.
 func TestMicrocompactCachedTimeDidNothing(t *testing.T) {
 	c := rounds(3)
 	at := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-	c.Prompt("and now")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt "and now"; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil), stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))
 	r.At = map[int]time.Time{4: at.Add(2 * time.Hour)}
-	if diff := cmp.Diff([]string{"cache_edit@4 m2", "cache_edit@4 m4"}, r.All().Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4"}, r.All().Edits())
 }
 
 // After a compaction the state starts again: what it kept is sent whole.
 func TestMicrocompactCachedAfterCompaction(t *testing.T) {
 	c := rounds(6)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1)))
 	r.Each = func(k int) {
 		if k == 4 { // four results were there, three are deleted
@@ -292,23 +254,15 @@ func TestMicrocompactCachedAfterCompaction(t *testing.T) {
 		"server_keep@6 m2", "server_keep@6 m4", "server_keep@6 m6",
 		"cache_edit@6 m2", "cache_edit@6 m4", "cache_edit@6 m6", "cache_edit@6 m8",
 	}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"m2>m10", "m4>m10", "m6>m10", "m8>m10"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
+	stagetest.Same(t, []string{"m2>m10", "m4>m10", "m6>m10", "m8>m10"}, pins(r.View))
 }
 
 // Where the message that carries an edit leaves the view, the last one takes the edit on; where the deleted result
 // leaves, the edit goes with it.
 func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 	c := rounds(3)
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("more")
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("more")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt more; assistant say done; prompt more; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))
 	r.Each = func(k int) {
 		var gone []policy.ItemID
@@ -323,12 +277,8 @@ func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 		}
 	}
 	r.All()
-	if diff := cmp.Diff([]string{"m2>m8"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"cache_edit@4 m2", "cache_edit@4 m4", "remove@0", "cache_edit@5 m2"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m2>m8"}, pins(r.View))
+	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4", "remove@0", "cache_edit@5 m2"}, r.Edits())
 }
 
 // What the client keeps to itself carries nothing.
@@ -336,11 +286,9 @@ func TestMicrocompactCachedCarrier(t *testing.T) {
 	c := rounds(3)
 	c.Prompt("and this")
 	c.Attach("file", stagetest.Block(jsonl.KindAttachment, "attachment", ""))
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 2))).All()
-	if diff := cmp.Diff([]string{"m2>m7"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m2>m7"}, pins(r.View))
 }
 
 // Two stages in the payload: the server's own clearing and lifting leaves the client's deletions alone, and neither
@@ -350,8 +298,7 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	p := clearing.Params.(*anthropic.ClearToolUses)
 	p.Trigger, p.Keep, p.ClearAtLeast = policy.Trigger{Type: policy.TriggerToolUses, Value: 3}, 2, 0
 	c := stagetest.Uses(6)
-	c.Prompt("more")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt more; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, clearing, p), stagetest.Start(t, defineMicrocompactCached(), cached(6, 5)))
 	var off []int
 	r.Each = func(k int) {
@@ -364,14 +311,10 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	}
 	r.All()
 	// Over 3 uses all but 2 are cleared, 92 tokens each; the deletion of the first takes the other 8 off.
-	if diff := cmp.Diff([]int{0, 0, 0, 0, 184, 276, 376, 100}, off); diff != "" {
-		t.Errorf("taken off the payload: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, []int{0, 0, 0, 0, 184, 276, 376, 100}, off, "taken off the payload")
 	edits := r.View.Edits()
 	if last := edits[len(edits)-1]; last.Kind != policy.KindServerKeep || last.Target.Item != 2 {
 		t.Errorf("the last edit is %s of message %d", last.Kind, last.Target.Item)
 	}
-	if diff := cmp.Diff([]string{"m2>m12"}, pins(r.View)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m2>m12"}, pins(r.View))
 }

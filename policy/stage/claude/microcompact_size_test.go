@@ -24,12 +24,11 @@ func bySize(change func(*MicrocompactSize)) *MicrocompactSize {
 
 // sizes is a conversation with one result a round, in tokens.
 func sizes(tokens ...int) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i, n := range tokens {
-		c.Call(fmt.Sprintf("t%d", i), "Read", 4*n)
+		c.Play(`call t%d Read %d`, i, 4*n)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	return c
 }
 
@@ -82,13 +81,9 @@ func TestMicrocompactSize(t *testing.T) {
 				}
 				got = append(got, i)
 				stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
-				if r.Shown(at) != stub {
-					t.Errorf("stub %q", r.Shown(at))
-				}
+				stagetest.Same(t, stub, r.Shown(at), "stub")
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 			if len(got) > 0 && !p.Manual { // that fires before the last request
 				sum, saved := 0, 0
 				for i, n := range tt.tokens {
@@ -98,9 +93,7 @@ func TestMicrocompactSize(t *testing.T) {
 					}
 				}
 				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
-				if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
-					t.Errorf("detail: -want +got\n%s", diff)
-				}
+				stagetest.Same(t, want, r.View.Edits()[0].Detail, "detail")
 			}
 		})
 	}
@@ -125,12 +118,11 @@ func TestPersistedStub(t *testing.T) {
 
 // What counts and what is touched are two things.
 func TestMicrocompactSizeLeaves(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	memory := c.Attach("memory", stagetest.Say("remember"))
 	other := c.Attach("file", stagetest.Say("a file"))
 	add := func(id string, p stagetest.BlockText) int {
-		c.Assistant(stagetest.Use(id, "Bash"))
+		c.Play(`assistant use %q Bash`, id)
 		return c.Answers(p)
 	}
 	big := c.Call("a", "Read", 4*50000)
@@ -142,29 +134,23 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	same := add("g", stagetest.Result("g", strings.Repeat("z", len(ClearedText)))) // as long as the cleared text
 	free := c.Call("h", "Task", 4*90000)
 	for i := range 3 {
-		c.Call(fmt.Sprint(i), "Bash", 4*20000)
+		c.Play(`call %v Bash %d`, i, 4*20000)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	p := bySize(func(p *MicrocompactSize) { p.Persist = false })
 	r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 135000, 0).All()
 	for _, m := range []int{big, array, same} {
-		if r.Shown(m) != ClearedText {
-			t.Errorf("message %d: %q", m, r.Shown(m))
-		}
+		stagetest.Same(t, ClearedText, r.Shown(m), m)
 	}
 	for _, m := range []int{empty, clear, stub, none, free} {
-		if r.Shown(m) != "" {
-			t.Errorf("message %d was touched: %q", m, r.Shown(m))
-		}
+		stagetest.Same(t, "", r.Shown(m), m)
 	}
 	if r.View.Has(policy.ItemID(memory)) || !r.View.Has(policy.ItemID(other)) {
 		t.Error("a memory attachment goes, and no other")
 	}
 	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not among the last three.
 	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
-	if diff := cmp.Diff(want, r.View.Edits()[0].Detail); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.View.Edits()[0].Detail)
 }
 
 // naive is the analysis' listing over whole messages, from the beginning at every request, with the sets it keeps:
@@ -242,8 +228,7 @@ func (n *naive) run(ids []string, contents map[string]*content, aboveWarning boo
 func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		ids, contents := []string{}, map[string]*content{}
 		upTo := []int{} // ids at each request
 		for i := range 2 + rng.IntN(40) {
@@ -287,7 +272,7 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 			}
 		}
 		upTo = append(upTo, len(ids))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 
 		p := bySize(func(p *MicrocompactSize) {
 			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(4000), rng.IntN(5)
@@ -345,8 +330,7 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 	moved, again := 0, 0
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		var late []string
 		for i := range 10 + rng.IntN(30) {
 			var calls, answers []stagetest.BlockText
@@ -368,7 +352,7 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 			}
 			c.Answers(answers...)
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		p := bySize(func(p *MicrocompactSize) {
 			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(2000), rng.IntN(5)
 		})
@@ -418,9 +402,7 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d: m%d of %d", e.Request, e.Target.Item, e.Detail["pre_tokens"]))
 	}
 	want := []string{"5: m2 of 60002", "7: m4 of 60003"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, got)
 	if k := jsonl.KindToolResult; r.View.Edits()[0].New.Kind != k {
 		t.Errorf("what stands in is a %v, want a tool_result", r.View.Edits()[0].New.Kind)
 	}
@@ -436,12 +418,11 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 		"two at one call": {"a", "c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
-				c.Call(id, "Read", 60000)
+				c.Play(`call %q Read 60000`, id)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			c.IndexTools()
 			var want []string
 			for _, id := range ids {
@@ -457,14 +438,10 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 			r.All()
 			var got []string
 			for _, e := range r.View.Edits() {
-				if e.Request != 5 {
-					t.Errorf("an edit at request %d", e.Request)
-				}
+				stagetest.Same(t, 5, e.Request, "an edit at request")
 				got = append(got, r.View.Raw(e.Target).ID)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("cleared -want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, got, "cleared")
 		})
 	}
 }
@@ -496,24 +473,17 @@ func TestResultEstimateParts(t *testing.T) {
 		{"nothing", stagetest.Results("a"), 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Use("a", "Read"))
+			c := stagetest.Talk(`prompt go; assistant use a Read`)
 			at := c.Answers(tt.p)
-			c.Call("b", "Read", 4*10)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`call b Read %d; assistant say done`, 4*10)
 			p := bySize(func(p *MicrocompactSize) { p.KeepRecent, p.Target, p.Manual = 0, 0, true })
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
 			for m := range c.Messages {
 				r.View.Join(m)
 			}
-			if got := resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}); got != tt.want {
-				t.Errorf("estimate %d, want %d", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), "estimate")
 			r.Fire(policy.Prepare, 3, policy.Context{})
-			if got := r.View.Edits()[0].Detail["pre_tokens"]; got != tt.want+10 {
-				t.Errorf("%d before, want %d", got, tt.want+10)
-			}
+			stagetest.Same(t, tt.want+10, r.View.Edits()[0].Detail["pre_tokens"])
 		})
 	}
 }

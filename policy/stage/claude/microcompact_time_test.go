@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -31,16 +29,13 @@ func TestMicrocompactTimeGap(t *testing.T) {
 			c.Agent = tt.agent
 			c.Prompt("go")
 			for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // five are kept
-				c.Call(id, "Read", 1000)
+				c.Play(`call %q Read 1000`, id)
 			}
 			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-			c.Prompt("and now")
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`prompt "and now"; assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
 			r.At = map[int]time.Time{7: answered.Add(tt.gap)}
-			if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.All().Edits())
 		})
 	}
 }
@@ -48,23 +43,21 @@ func TestMicrocompactTimeGap(t *testing.T) {
 // The five-level analysis' example: three results, keepRecent 2, 70 minutes.
 func TestMicrocompactTimeExample(t *testing.T) {
 	p := &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 2, Tools: compactable()}
-	c := stagetest.NewConvo()
-	c.Prompt("帮我了解一下这个项目的结构\n[id:abc123]")
-	c.Assistant(stagetest.Say("我先看看目录。"), stagetest.Use("toolu_01", "Glob"))
+	c := stagetest.Talk(`
+prompt "帮我了解一下这个项目的结构\n[id:abc123]"
+assistant say 我先看看目录。 use toolu_01 Glob
+`)
 	first := c.Answers(stagetest.Result("toolu_01", "src/index.ts\nsrc/auth/login.ts\nsrc/api/user.ts\n... 共 147 个文件 ..."))
-	c.Assistant(stagetest.Say("读一下入口文件。"), stagetest.Use("toolu_02", "Read"))
+	c.Play(`assistant say 读一下入口文件。 use toolu_02 Read`)
 	second := c.Answers(stagetest.Result("toolu_02", "import { createApp } from './app'\nimport { loadConfig } from './config'\n... <完整 4KB 源码> ..."))
-	c.Assistant(stagetest.Say("再扫一下 config 相关的定义。"), stagetest.Use("toolu_03", "Grep"))
+	c.Play(`assistant say "再扫一下 config 相关的定义。" use toolu_03 Grep`)
 	third := c.Answers(stagetest.Result("toolu_03", "src/config.ts:12: export function loadConfig() {\nsrc/config.ts:34: return loadConfig()\n... 共 8 处匹配 ..."))
 	at := c.Messages[c.Assistant(stagetest.Say("项目结构大致是单入口 + 按模块分的 config/auth/api 三块。你想先深入哪一块?"))].Time
-	c.Prompt("那就从 auth 模块开始\n[id:def456]")
-	c.Assistant(stagetest.Say("好的"))
+	c.Play(`prompt "那就从 auth 模块开始\n[id:def456]"; assistant say 好的`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
 	r.At = map[int]time.Time{4: at.Add(70 * time.Minute)}
 	r.All()
-	if got := r.Shown(first); got != "[Old tool result content cleared]" {
-		t.Errorf("toolu_01: %q", got)
-	}
+	stagetest.Same(t, "[Old tool result content cleared]", r.Shown(first), "toolu_01")
 	if r.Shown(second) != "" || r.Shown(third) != "" || len(r.View.Edits()) != 1 {
 		t.Errorf("edits %v: want that of toolu_01 alone", r.Edits())
 	}
@@ -75,27 +68,24 @@ func TestMicrocompactTimeExample(t *testing.T) {
 
 func TestMicrocompactTimeChoice(t *testing.T) {
 	p := &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 1, Tools: []string{"Read", "mcp__*"}}
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	other := c.Call("a", "Task", 1000)
 	mcp := c.Call("b", "mcp__db__q", 1000)
-	c.Assistant(stagetest.Use("c", "Read"))
+	c.Play(`assistant use c Read`)
 	cleared := c.Answers(stagetest.Result("c", ClearedText))
-	c.Assistant(stagetest.Use("d", "Read"), stagetest.Use("e", "Read"))
+	c.Play(`assistant use d Read use e Read`)
 	// The answers of parallel calls come in any order; the calls' order counts.
 	late := c.Answers(stagetest.Result("e", "second"))
 	early := c.Answers(stagetest.Result("d", "first"))
 	array := c.Call("f", "Read", 10)
 	c.Messages[array].Blocks[0] = stagetest.Results("f", "text", stagetest.Image).Block
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
 	// Requests 5 and 6 follow long pauses; at the first, d and c are old and e is kept.
 	r.At = map[int]time.Time{4: c.Messages[early].Time.Add(2 * time.Hour), 5: c.Messages[array].Time.Add(2 * time.Hour)}
 	r.All()
 	want := []string{"clear@5 m4", "clear@5 m9", "clear@6 m8"}
-	if diff := cmp.Diff(want, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Edits())
 	for _, m := range []int{other, cleared, array} {
 		if r.Shown(m) != "" {
 			t.Errorf("message %d was touched", m)
@@ -111,10 +101,7 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 
 // Without an assistant message in view there is no gap to measure.
 func TestMicrocompactTimeNobodyAnswered(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Call("a", "Read", 1000)
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`prompt go; call a Read 1000; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &MicrocompactTime{Enabled: true, Tools: compactable()}))
 	for m := range 3 {
 		r.View.Join(m)
@@ -131,11 +118,10 @@ func TestMicrocompactTimeNobodyAnswered(t *testing.T) {
 
 func TestMicrocompactTimeRestarts(t *testing.T) {
 	p := &MicrocompactTime{Enabled: true, Gap: time.Hour, KeepRecent: 0, Tools: compactable()}
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	a := c.Call("a", "Read", 1000)
 	b := c.Call("b", "Read", 1000)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
 	r.At = map[int]time.Time{1: c.Messages[a].Time.Add(2 * time.Hour), 2: c.Messages[b].Time.Add(2 * time.Hour)}
 	r.Each = func(k int) {
@@ -147,9 +133,7 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 		}
 	}
 	r.All()
-	if diff := cmp.Diff([]string{"clear@2 m2", "summarize@0", "clear@3 m4"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"clear@2 m2", "summarize@0", "clear@3 m4"}, r.Edits())
 }
 
 func TestMicrocompactTimeKeepRecent(t *testing.T) {
@@ -171,19 +155,15 @@ func TestMicrocompactTimeKeepRecent(t *testing.T) {
 			tt.change(&p)
 		}
 		t.Run(fmt.Sprintf("%d, keep %d", tt.results, p.KeepRecent), func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i := range tt.results {
-				c.Call(fmt.Sprint(i), "Read", 400)
+				c.Play(`call %v Read 400`, i)
 			}
 			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-			c.Prompt("and now")
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`prompt "and now"; assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &p))
 			r.At = map[int]time.Time{tt.results + 1: answered.Add(2 * time.Hour)}
-			if diff := cmp.Diff(tt.want, r.All().Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.All().Edits())
 		})
 	}
 }

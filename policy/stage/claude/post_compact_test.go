@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -40,7 +38,7 @@ func input(keysAndValues ...any) string {
 // does appends one round: a call and its result.
 func answeredCall(c *stagetest.Convo, tool, input, result string) {
 	id := fmt.Sprintf("toolu_%02d", len(c.Messages))
-	c.Assistant(stagetest.Calling(id, tool, input))
+	c.Play(`assistant calling %q %q %q`, id, tool, input)
 	c.Answers(answer(id, result))
 }
 
@@ -132,25 +130,24 @@ func TestPostCompactExample(t *testing.T) {
 	answeredCall(c, "Skill", input("skill", "test-driven-development"), "Launching skill")
 	answeredCall(c, "ExitPlanMode", input("plan", "implement AuthSession.refresh with multi-device support"), "User has approved your plan")
 	for len(c.Messages) < 127 {
-		c.Assistant(stagetest.Say("a long discussion"))
-		c.Prompt("go on")
+		c.Play(`assistant say "a long discussion"; prompt "go on"`)
 	}
 	c.Name(len(c.Messages)-1, "u127")
-	c.Assistant(stagetest.Say("so far"))
+	c.Play(`assistant say "so far"`)
 	c.Name(len(c.Messages)-1, "u128")
 	refresh := strings.Repeat("await redis.expire(id)\n", 1600)
 	at := len(c.Messages)
 	c.Assistant(stagetest.Say("AuthSession.refresh 的主要分支我画出来了,先写核心路径。"), stagetest.Calling("toolu_80", "Read", input("file_path", "src/auth/AuthSession.ts")))
 	c.Answers(stagetest.Result("toolu_80", "     1→"+strings.ReplaceAll(strings.TrimSuffix(refresh, "\n"), "\n", "\n     1→")))
 	c.Assistant(stagetest.Say("refresh 要更新 Redis TTL 并回写新 opaque id。写一版。"), stagetest.Calling("toolu_81", "Edit", input("file_path", "src/auth/AuthSession.ts", "old_string", "await", "new_string", "return")))
-	c.Answers(stagetest.Result("toolu_81", "File edited."))
-	c.Prompt("等下 refresh 里要考虑多设备场景")
-	c.Assistant(stagetest.Say("好,那 refresh 不能作废其它 device 的 session id。让我把设计稍微调一下……"))
+	c.Play(`
+answers result toolu_81 "File edited."; prompt "等下 refresh 里要考虑多设备场景"
+assistant say "好,那 refresh 不能作废其它 device 的 session id。让我把设计稍微调一下……"
+`)
 	for m := at; m < len(c.Messages); m++ {
 		c.Name(m, fmt.Sprintf("u%d", 129+m-at))
 	}
-	c.Prompt("and then?")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt "and then?"; assistant say done`)
 
 	last := len(c.Requests)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), nil), stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), nil))
@@ -192,9 +189,7 @@ func TestPostCompactExample(t *testing.T) {
 			want = append(want, fmt.Sprintf("u%d", u))
 		}
 		want = append(want, fmt.Sprintf("m%d", len(c.Messages)-2)) // what was typed since
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, want, got)
 		edited := strings.Replace(refresh, "await", "return", 1)
 		attachments := [][]string{
 			{"<attachment: src/auth/AuthSession.ts>\n" + edited[:20000], "<attachment: src/auth/login.ts>\nexport function login() {}\n", "<attachment: src/redis/sessionStore.ts>\nexport class Store {}\n"},
@@ -202,9 +197,7 @@ func TestPostCompactExample(t *testing.T) {
 			{"<invoked skills: test-driven-development, systematic-debugging>"},
 			{"<session start hook output>"},
 		}
-		if diff := cmp.Diff(attachments, attached(r)); diff != "" {
-			t.Errorf("attachments -want +got\n%s", diff)
-		}
+		stagetest.Same(t, attachments, attached(r), "attachments")
 		if ids := r.View.IDs(); !slices.IsSortedFunc(ids, func(a, b policy.ItemID) int { return standing(r.View, a) - standing(r.View, b) }) {
 			t.Errorf("summary, messages, attachments stand as %v", ids)
 		}
@@ -246,16 +239,13 @@ func TestPostCompactFiles(t *testing.T) {
 		{"none", "1 2", "", func(p *PostCompact) { p.MaxFiles = 0 }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i, size := range strings.Fields(tt.files) {
 				var n int
 				fmt.Sscan(size, &n)
 				reads(c, fmt.Sprintf("/p/%d", i), strings.Repeat("x", 4*n))
 			}
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("on")
-			c.Assistant(stagetest.Say("so"))
+			c.Play(`assistant say done; prompt on; assistant say so`)
 			var got []string
 			for _, m := range compactedAt(t, c, len(c.Requests), after(tt.change), nil) {
 				for _, b := range m {
@@ -263,9 +253,7 @@ func TestPostCompactFiles(t *testing.T) {
 					got = append(got, fmt.Sprint(len(text)/4))
 				}
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, " "))
 		})
 	}
 }
@@ -278,15 +266,14 @@ func TestPostCompactSkills(t *testing.T) {
 		{"one that does not fit is passed over", "1 5000 4999 5000 5000 5000 5000", "s6 s5 s4 s3 s2 s0: 5000 5000 5000 5000 4999 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i, size := range strings.Fields(tt.skills) {
 				var n int
 				fmt.Sscan(size, &n)
 				answeredCall(c, "Skill", input("skill", fmt.Sprintf("s%d", i)), "Launching skill")
-				c.User(session.ClassMeta, stagetest.Say(strings.Repeat("x", 4*n)))
+				c.Play(`meta say x*%d`, 4*n)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			got := compactedAt(t, c, len(c.Requests), after(nil), nil)
 			if len(got) != 1 {
 				t.Fatalf("%d messages", len(got))
@@ -296,9 +283,7 @@ func TestPostCompactSkills(t *testing.T) {
 				_, text, _ := strings.Cut(b, ">\n")
 				line += fmt.Sprint(" ", len(text)/4)
 			}
-			if diff := cmp.Diff(tt.want, line); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, line)
 		})
 	}
 }
@@ -336,7 +321,7 @@ func TestPostCompactState(t *testing.T) {
 		}, nil, []string{"/a", "/b"}},
 		{"a call that failed does not", func(c *stagetest.Convo) {
 			c.Assistant(stagetest.Calling("t1", "Read", input("file_path", "/a")))
-			c.Answers(stagetest.Failing("t1", "no such file"))
+			c.Play(`answers failing t1 "no such file"`)
 		}, nil, nil},
 		{"nor one without a path, or of another tool", func(c *stagetest.Convo) {
 			answeredCall(c, "Read", "{}", text)
@@ -364,17 +349,14 @@ func TestPostCompactState(t *testing.T) {
 		}, []string{"/b", "/a"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			tt.make(c)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			var got []string
 			for _, h := range heads(compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) { p.Attachments = []Attachment{AttachFiles} }), tt.prep)) {
 				got = append(got, strings.TrimSuffix(strings.TrimPrefix(h, "<attachment: "), ">"))
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 		})
 	}
 }
@@ -389,14 +371,13 @@ func (s *scripted) Run(c *policy.Context) ([]policy.Edit, error) { return s.do(c
 // TestPostCompactKept: a file that stands in the kept part as it was last seen is not attached again; one edited
 // since is.
 func TestPostCompactKept(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	reads(c, "/old", "old\n")    // 1, 2
 	reads(c, "/edited", "one\n") // 3, 4
 	reads(c, "/read", "read\n")  // 5, 6
 	answeredCall(c, "Write", input("file_path", "/written", "content", "w\n"), "ok")
 	answeredCall(c, "Edit", input("file_path", "/edited", "old_string", "one", "new_string", "two"), "ok")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: policy.Definition{Name: "keeps", Moments: policy.Prepare}, Stage: &scripted{func(c *policy.Context) []policy.Edit {
 		if c.Request != 6 {
 			return nil
@@ -405,22 +386,18 @@ func TestPostCompactKept(t *testing.T) {
 	}}}, stagetest.Start(t, definePostCompact(), nil))
 	r.All()
 	want := [][]string{{"<attachment: /edited>\ntwo\n", "<attachment: /old>\nold\n"}}
-	if diff := cmp.Diff(want, attached(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, attached(r))
 }
 
 // TestPostCompactSince: after a further compaction only what was touched since the last one counts, but its text may
 // be known from before.
 func TestPostCompactSince(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	reads(c, "/a", "one\ntwo\n")
 	reads(c, "/b", "b\n")
-	c.Assistant(stagetest.Say("first"))
-	c.Prompt("on")
+	c.Play(`assistant say first; prompt on`)
 	answeredCall(c, "Edit", input("file_path", "/a", "old_string", "two", "new_string", "three"), "ok")
-	c.Assistant(stagetest.Say("second"))
+	c.Play(`assistant say second`)
 	n := len(c.Requests)
 	got := compactedAt(t, c, n, after(nil), func(r *stagetest.Bench) {
 		r.Used = func(k int) (int, int) {
@@ -430,9 +407,7 @@ func TestPostCompactSince(t *testing.T) {
 			return 0, 0
 		}
 	})
-	if diff := cmp.Diff([][]string{{"<attachment: /a>\none\nthree\n"}}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, [][]string{{"<attachment: /a>\none\nthree\n"}}, got)
 }
 
 // TestPostCompactContent: a file is attached as it was last seen.
@@ -504,17 +479,14 @@ func TestPostCompactContent(t *testing.T) {
 		}, strings.Repeat("a", 20000)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			tt.make(c)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			var want [][]string
 			if tt.want != "" {
 				want = [][]string{{"<attachment: /a>\n" + tt.want}}
 			}
-			if diff := cmp.Diff(want, compactedAt(t, c, len(c.Requests), after(nil), nil)); diff != "" {
-				t.Errorf("-want +got\n%.2000s", diff)
-			}
+			stagetest.Same(t, want, compactedAt(t, c, len(c.Requests), after(nil), nil))
 		})
 	}
 }
@@ -522,10 +494,9 @@ func TestPostCompactContent(t *testing.T) {
 // TestPostCompactRecorded: a compaction that brings what the client recorded is left as it is, and no text is fetched
 // before one.
 func TestPostCompactRecorded(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	reads(c, "/a", "text\n")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	sum := policy.NewContent(jsonl.KindText, "what was done")
 	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
 	c.Boundaries[0].Request = 2

@@ -6,15 +6,14 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestClientBands(t *testing.T) {
 	for version, want := range map[string]string{
 		"": "to 2.1.11", "1.0.53": "to 2.1.11", "2.1.12": "2.1.12-2.1.20", "2.1.20": "2.1.12-2.1.20", "2.1.21": "2.1.21-2.1.51", "2.1.52": "2.1.52-2.1.118", "2.1.119": "2.1.119+", "3.0.0": "2.1.119+",
 	} {
-		if got := recorder().Compactions.Of(version); got != want {
-			t.Errorf("%q: %q, want %q", version, got, want)
-		}
+		stagetest.Same(t, want, recorder().Compactions.Of(version), version)
 	}
 }
 
@@ -44,9 +43,7 @@ func TestClientVersion(t *testing.T) {
 		}
 		want.LeastWindow = map[bool]int{true: 100000}[session.CompareVersions(version, "2.1.89") >= 0]
 		want.Reactive = session.CompareVersions(version, "2.1.153") >= 0
-		if got := clientVersion(version); got != want {
-			t.Errorf("%q: %+v, want %+v", version, got, want)
-		}
+		stagetest.Same(t, want, clientVersion(version), version)
 	}
 	if v := clientVersion("2.1.283"); v.CompactsIdle != 6*time.Minute || v.IdleLeast != 100000 {
 		t.Errorf("%+v", v)

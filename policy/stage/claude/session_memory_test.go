@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -82,11 +80,7 @@ func TestSessionMemoryWindow(t *testing.T) {
 // TestSessionMemoryCalls: what is kept begins no later than the call that its first result answers, and a message of
 // several lines stays whole.
 func TestSessionMemoryCalls(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 4*9000)))
-	c.Answers(stagetest.Result("b", strings.Repeat("x", 4*9990)))
+	c := stagetest.Talk(`prompt go; assistant use a Read use b Read; answers result a x*%d; answers result b x*%d`, 4*9000, 4*9990)
 	for i, n := range []int{1, 1, 1, 1, 6} {
 		if i%2 == 0 {
 			c.Assistant(weighing(n))
@@ -105,8 +99,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	}
 
 	// Lines of one message count one by one, and none is left behind.
-	c = stagetest.NewConvo()
-	c.Prompt("go")
+	c = stagetest.Talk(`prompt go`)
 	var lines []stagetest.BlockText
 	for i := range 5 {
 		p := weighing(2000)
@@ -129,8 +122,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 func TestSessionMemoryBoundary(t *testing.T) {
 	c := stagetest.NewConvo()
 	for range 3 {
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("ok"))
+		c.Play(`prompt go; assistant say ok`)
 	}
 	r := stagetest.NewRun(t, c)
 	for m := range 4 {
@@ -174,8 +166,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 		{"what shrank does not count against it", [][2]int{{90000, 0}, {30000, 0}, {34999, 0}, {35000, 0}}, "1* 4*"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i, r := range tt.responses {
 				parts, answers := []stagetest.BlockText{stagetest.Say("so")}, []stagetest.BlockText{}
 				for j := range r[1] {
@@ -218,9 +209,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 			}
 			r.All()
 			r.Each(len(c.Requests))
-			if diff := cmp.Diff(tt.want, strings.Join(got, " ")); diff != "" {
-				t.Errorf("updated after responses -want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, " "), "updated after responses")
 		})
 	}
 }
@@ -230,16 +219,16 @@ func TestSessionMemoryCall(t *testing.T) {
 	for prefix, want := range map[string]int{"session": 700 + 1000 + 3000, "own": 1000 + 3000} {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, weighing(996))
-		c.Assistant(stagetest.Use("a", "Read")) // 4 tokens
-		c.Answers(stagetest.Result("a", strings.Repeat("x", 4*5000)))
+		c.Play(`
+assistant use a Read  # 4 tokens
+answers result a x*%d
+`, 4*5000)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.Prefix = prefix })))
 		r.Overhead = 700
 		r.Used = func(int) (int, int) { return 12000, 0 }
 		r.All()
 		want := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
-		if diff := cmp.Diff(want, r.View.Edits()[0].Call); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		stagetest.Same(t, want, r.View.Edits()[0].Call)
 	}
 }
 
@@ -314,9 +303,7 @@ func TestSessionMemoryFirst(t *testing.T) {
 				}
 				got = append(got, step)
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, ", ")); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, ", "))
 		})
 	}
 }
@@ -328,15 +315,13 @@ func TestSessionMemoryThreshold(t *testing.T) {
 		r.Used = func(k int) (int, int) { return used, 0 }
 		r.Record.Memory = "notes"
 		r.All()
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("used %d: compacted %t, want %t", used, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, used)
 	}
 	// 300 tokens are kept, and the summary is of 12: (312 x 4)/3 = 416.
 	for limit, want := range map[int]bool{415: false, 416: false, 417: true} {
 		c := chat(2)
 		c.User(session.ClassPrompt, weighing(100))
-		c.Assistant(stagetest.Say("so"))
+		c.Play(`assistant say so`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.MinTokens, p.MinTextMessages = 300, 3 })))
 		r.Record.Memory = "notes"
 		limits(r).Auto = limit
@@ -347,9 +332,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 			return 0, 0
 		}
 		r.All()
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("threshold %d: compacted %t, want %t", limit, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, limit)
 	}
 }
 
@@ -397,9 +380,7 @@ func TestSessionMemoryWording(t *testing.T) {
 			r.Record = stagetest.Recording{Content: &sum}
 		}
 		r.All()
-		if diff := cmp.Diff(tt.want, r.Block(-1, 0)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, r.Block(-1, 0), tt.name)
 	}
 }
 
@@ -422,8 +403,6 @@ func TestEmptyMemory(t *testing.T) {
 		"free text":                            false,
 		template.String() + "- a step\n":       false,
 	} {
-		if got := summarize.EmptyMemory(text); got != want {
-			t.Errorf("%q: empty %t, want %t", text, got, want)
-		}
+		stagetest.Same(t, want, summarize.EmptyMemory(text), text)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -28,7 +26,7 @@ func TestPostCompactOthers(t *testing.T) {
 		{"a plan", func(c *stagetest.Convo) { answeredCall(c, "ExitPlanMode", input("plan", "do this"), "ok") }, "<plan: do this>"},
 		{"a plan the user sent back", func(c *stagetest.Convo) {
 			c.Assistant(stagetest.Calling("p", "ExitPlanMode", input("plan", "do this")))
-			c.Answers(stagetest.Failing("p", "no"))
+			c.Play(`answers failing p no`)
 		}, "<plan: do this>"},
 		{"a plan's file", func(c *stagetest.Convo) {
 			answeredCall(c, "Write", input("file_path", "/h/.claude/plans/a.md", "content", "first\n"), "ok")
@@ -49,7 +47,7 @@ func TestPostCompactOthers(t *testing.T) {
 		{"skills, the last one first", func(c *stagetest.Convo) {
 			answeredCall(c, "Skill", input("skill", "a"), "ok")
 			answeredCall(c, "Skill", input("command", "b"), "ok")
-			c.User(session.ClassMeta, stagetest.Say("the text of b"))
+			c.Play(`meta say "the text of b"`)
 			answeredCall(c, "Skill", input("skill", "a"), "ok")
 		}, "<invoked skills: a, b>; <skill: b>\nthe text of b"},
 		{"a skill by a command", func(c *stagetest.Convo) { c.User(session.ClassMeta, stagetest.Say(skillHead+"/s/review\n\n# R")) }, "<invoked skills: review>; <skill: review>\n" + skillHead + "/s/review\n\n# R"},
@@ -59,7 +57,7 @@ func TestPostCompactOthers(t *testing.T) {
 		}, "<task status>\n- ae499f1: look: running"},
 		{"an agent that is done", func(c *stagetest.Convo) {
 			answeredCall(c, "Agent", input("description", "look", "run_in_background", true), launched)
-			c.User(session.ClassMeta, stagetest.Say("<task-notification>\n<task-id>ae499f1</task-id>\n<status>completed</status>"))
+			c.Play(`meta say "<task-notification>\n<task-id>ae499f1</task-id>\n<status>completed</status>"`)
 		}, ""},
 		{"an agent asked after", func(c *stagetest.Convo) {
 			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
@@ -87,34 +85,26 @@ func TestPostCompactOthers(t *testing.T) {
 		}, "<tasks>\n- task #7: one: completed\n- task #8: two: pending; <todos>\n- [x] a\n- [ ] b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("so"))
+			c := stagetest.Talk(`prompt go; assistant say so`)
 			tt.make(c)
-			c.Prompt("on")
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`prompt on; assistant say done`)
 			var got []string
 			for _, m := range compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) {
 				p.Attachments = append(pipelineAttachments(), AttachTasks, AttachTodos, AttachTeam)
 			}), nil) {
 				got = append(got, strings.Join(m, "; "))
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, strings.Join(got, "; "))
 		})
 	}
 }
 
 // TestPostCompactTwice: what does not come from messages since the last compaction is attached after each.
 func TestPostCompactTwice(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	answeredCall(c, "Skill", input("skill", "a"), "ok")
 	answeredCall(c, "TodoWrite", input("todos", []any{map[string]any{"content": "x", "status": "pending"}}), "ok")
-	c.Assistant(stagetest.Say("one"))
-	c.Prompt("on")
-	c.Assistant(stagetest.Say("two"))
+	c.Play(`assistant say one; prompt on; assistant say two`)
 	n := len(c.Requests)
 	got := compactedAt(t, c, n, after(func(p *PostCompact) { p.Attachments = []Attachment{AttachTodos, AttachSkills, AttachTeam} }), func(r *stagetest.Bench) {
 		r.Used = func(k int) (int, int) {
@@ -124,9 +114,7 @@ func TestPostCompactTwice(t *testing.T) {
 			return 0, 0
 		}
 	})
-	if diff := cmp.Diff([][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, [][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}}, got)
 }
 
 // lines is a session as a client records it: attachments say what is announced, what is withdrawn, and what a hook
@@ -189,8 +177,6 @@ func TestPostCompactAnnounced(t *testing.T) {
 				got = append(got, text)
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
-		}
+		stagetest.Same(t, tt.want, got, name)
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -42,16 +40,19 @@ const (
 func TestSnipExample(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.Name(c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下"), abc123)
-	c.Assistant(stagetest.Say("好的,我用 Grep 搜索一下。"), stagetest.Use("toolu_01", "Grep"))
-	c.Answers(stagetest.Result("toolu_01", "src/auth/login.ts:42: // TODO: handle refresh token"))
-	c.Assistant(stagetest.Say("我打开 login.ts 看一下那个 refresh token 的 TODO 具体场景。"), stagetest.Use("toolu_02", "Read"))
-	c.Answers(stagetest.Result("toolu_02", "<login.ts 全文,约 4KB>"))
+	c.Play(`
+assistant say "好的,我用 Grep 搜索一下。" use toolu_01 Grep
+answers result toolu_01 "src/auth/login.ts:42: // TODO: handle refresh token"
+assistant say "我打开 login.ts 看一下那个 refresh token 的 TODO 具体场景。" use toolu_02 Read
+answers result toolu_02 "<login.ts 全文,约 4KB>"
+`)
 	c.Name(c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个"), def456)
-	c.Assistant(stagetest.Say("理解,TODO 先放下。登录 500 我查一下最近的错误日志。"), stagetest.Use("toolu_03", "Bash"))
-	c.Answers(stagetest.Result("toolu_03", "<日志 tail 输出>"))
+	c.Play(`
+assistant say "理解,TODO 先放下。登录 500 我查一下最近的错误日志。" use toolu_03 Bash
+answers result toolu_03 "<日志 tail 输出>"
+`)
 	at := c.Assistant(stagetest.Use("toolu_04", "Snip"))
-	c.Answers(stagetest.Result("toolu_04", "ok"))
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`answers result toolu_04 ok; assistant say done`)
 	call := c.Snips(at, 0, 0)
 	call.Reason = "用户已改方向放弃 TODO 调研,原轮次的 Grep 结果与 login.ts 全文与当前 bug 修复无关"
 
@@ -60,9 +61,7 @@ func TestSnipExample(t *testing.T) {
 	r.Each = func(int) { got = append(got, sent(r)) }
 	r.All()
 	before := abc123 + "/[id:abc123] m1 m2 m3 m4 " + def456 + "/[id:def456] m6 m7"
-	if got[3] != before {
-		t.Errorf("before\n got %s\nwant %s", got[3], before)
-	}
+	stagetest.Same(t, before, got[3], "before\n got")
 	if want := def456 + "/[id:def456] m6 m7 m8 m9"; got[4] != want {
 		t.Errorf("after\n got %s\nwant %s", got[4], want)
 	}
@@ -89,25 +88,17 @@ func TestSnipExample(t *testing.T) {
 // snipConvo is three turns of a round each; the second calls Snip in a round of its own, third says what came before.
 // Indexes: prompts 0, 4, 10.
 func snipConvo(more ...stagetest.BlockText) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("one")
-	c.Assistant(stagetest.Use("t1", "Read"))
-	c.Answers(stagetest.Result("t1", "x"))
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("two")
-	c.Assistant(stagetest.Use("t2", "Read"))
-	c.Answers(stagetest.Result("t2", "x"))
+	c := stagetest.Talk(`
+prompt one; assistant use t1 Read; answers result t1 x; assistant say done; prompt two; assistant use t2 Read
+answers result t2 x
+`)
 	c.Assistant(append([]stagetest.BlockText{stagetest.Use("t3", "Snip")}, more...)...)
 	answers := []stagetest.BlockText{stagetest.Result("t3", "ok")}
 	for _, p := range more {
 		answers = append(answers, stagetest.Result(p.ID, "x"))
 	}
 	c.Answers(answers...)
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("three")
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("four")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt three; assistant say done; prompt four; assistant say done`)
 	return c
 }
 
@@ -158,9 +149,7 @@ func TestSnipTurns(t *testing.T) {
 				tt.change(c, call)
 			}
 			list, warned := sents(t, c, &Snip{})
-			if diff := cmp.Diff(tt.want, list[len(list)-3:]); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, list[len(list)-3:])
 			if got := strings.Join(warned, "\n"); (tt.warn == "") != (got == "") || !strings.Contains(got, tt.warn) {
 				t.Errorf("warned of %q, want %q", got, tt.warn)
 			}
@@ -174,9 +163,7 @@ func TestSnipParallel(t *testing.T) {
 	c := snipConvo(stagetest.Use("t4", "Read"), stagetest.Use("t5", "Bash"))
 	c.Snips(7, 0, 0)
 	list, _ := sents(t, c, &Snip{})
-	if list[4] != "m4 m5 m6 m7 m8" {
-		t.Errorf("sent %s", list[4])
-	}
+	stagetest.Same(t, "m4 m5 m6 m7 m8", list[4], "sent")
 }
 
 // TestSnipAway: a turn that another stage took away, or a part of one.
@@ -206,9 +193,7 @@ func TestSnipAway(t *testing.T) {
 			c := snipConvo()
 			c.Snips(7, 0, 0)
 			list, warned := sents(t, c, &Snip{}, at(3, tt.edit))
-			if list[4] != tt.want {
-				t.Errorf("sent %s, want %s", list[4], tt.want)
-			}
+			stagetest.Same(t, tt.want, list[4], "sent")
 			if (len(warned) > 0) != tt.warn {
 				t.Errorf("warned of %q", warned)
 			}
@@ -234,18 +219,13 @@ func TestSnipRecordOnly(t *testing.T) {
 
 // TestSnipTags: prompts are tagged once, as they come; nothing else is.
 func TestSnipTags(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.User(session.ClassMeta, stagetest.Say("caveat"))
-	c.Prompt("one")
-	c.Assistant(stagetest.Use("t1", "Read"))
-	c.Answers(stagetest.Result("t1", "x"), stagetest.Say("beside it"))
+	c := stagetest.Talk(`meta say caveat; prompt one; assistant use t1 Read; answers result t1 x say "beside it"`)
 	c.Messages[c.Prompt("queued")].Marks |= session.Queued
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	c.User(session.ClassInterrupt, stagetest.Say("[Request interrupted by user]"))
 	c.User(session.ClassCommand, stagetest.Say("<command-name>/cost</command-name>"))
 	c.Add(session.Message{Role: session.User, Class: session.ClassPrompt}) // without content
-	c.Prompt("two")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt two; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSnip(), nil)).All()
 	var got []string
 	for _, e := range r.View.Edits() {
@@ -258,9 +238,7 @@ func TestSnipTags(t *testing.T) {
 		"1: m1 \n[id:" + jsonl.ShortID("m1") + "]", "2: m4 \n[id:" + jsonl.ShortID("m4") + "]",
 		"3: m8 \n[id:" + jsonl.ShortID("m8") + "]", "3: m9 \n[id:" + jsonl.ShortID("m9") + "]",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, got)
 	// Without tags the view is what it was, and calls are carried out.
 	c = snipConvo()
 	c.Snips(7, 0, 0)
@@ -287,9 +265,7 @@ func TestSnipTrials(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			list, _ := sents(t, snipConvo(), &Snip{IDs: tt.ids})
 			for n, want := range tt.want {
-				if list[n-1] != want {
-					t.Errorf("request %d\n got %s\nwant %s", n, list[n-1], want)
-				}
+				stagetest.Same(t, want, list[n-1], n)
 			}
 		})
 	}
@@ -316,8 +292,7 @@ func TestSnipStart(t *testing.T) {
 			t.Errorf("%s: %v, want %q", trial, err, want)
 		}
 	}
-	empty := stagetest.NewConvo()
-	empty.Assistant(stagetest.Say("hello"))
+	empty := stagetest.Talk(`assistant say hello`)
 	err := stagetest.Start(t, defineSnip(), &Snip{IDs: []SnipTrial{{"m0", 1}}}).Stage.(policy.Starter).Start(empty.Conversation)
 	if err == nil || !strings.Contains(err.Error(), "it has no prompts") {
 		t.Errorf("no prompts: %v", err)

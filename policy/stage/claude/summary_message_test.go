@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestSummaryMessage(t *testing.T) {
@@ -50,9 +51,7 @@ func TestSummaryMessage(t *testing.T) {
 			if strings.Contains(c.want, "Analysis:") {
 				of = response
 			}
-			if diff := cmp.Diff(c.want, c.text.Message(of)); diff != "" {
-				t.Errorf("message (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, c.want, c.text.Message(of), "message (")
 		})
 	}
 }
@@ -179,9 +178,7 @@ func TestPrintedSummaryMessages(t *testing.T) {
 			}
 			st := SummaryText{Version: "2.1.19", Transcript: "/projects/test/69d56a2c.jsonl", Auto: true}
 			response := "<analysis>\n" + analysis + "\n</analysis>\n\n<summary>\n" + summary + "\n</summary>"
-			if diff := cmp.Diff(printed, st.Message(response)); diff != "" {
-				t.Errorf("message (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, printed, st.Message(response), "message (")
 			st.Auto = false
 			if byHand, _, _ := strings.Cut(printed, "\nPlease continue"); st.Message(response) != byHand {
 				t.Error("without being asked to go on, the message ends otherwise than at the path")
@@ -272,9 +269,7 @@ func TestSummaryMessageVersions(t *testing.T) {
 	} {
 		for auto, last := range map[bool]string{true: tt.last, false: ""} {
 			got := SummaryText{Version: tt.version, Auto: auto}.Message("what was done")
-			if diff := cmp.Diff(tt.body+last, got); diff != "" {
-				t.Errorf("version %q, automatic %t: -want +got\n%s", tt.version, auto, diff)
-			}
+			stagetest.Same(t, tt.body+last, got, tt.version, auto)
 		}
 	}
 }

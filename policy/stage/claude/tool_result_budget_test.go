@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -63,15 +61,11 @@ func TestBudgetPerResult(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Use("a", tt.tool))
+			c := stagetest.Talk(`prompt go; assistant use a %q`, tt.tool)
 			at := c.Answers(tt.result)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(tt.change))).All()
-			if got := r.Shown(at) != ""; got != tt.want {
-				t.Errorf("persisted: %t, want %t", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, r.Shown(at) != "", "persisted")
 			if want := len(r.View.Edits()); r.Texts.Fetched > want {
 				t.Errorf("%d texts fetched for %d edits", r.Texts.Fetched, want)
 			}
@@ -83,8 +77,7 @@ func TestBudgetPerResult(t *testing.T) {
 func TestBudgetPipelineExample(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.CWD = "/project"
-	c.Prompt("cat huge.log")
-	c.Assistant(stagetest.Use("toolu_abc", "Bash"))
+	c.Play(`prompt "cat huge.log"; assistant use toolu_abc Bash`)
 	at := c.Answers(stagetest.Result("toolu_abc", strings.Repeat("line\n", 317842/5)+"ab"))
 	p := budget(func(p *ToolResultBudget) { p.MaxChars = 50000; p.SizeStyle = "chars" })
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
@@ -98,17 +91,14 @@ func TestBudgetPipelineExample(t *testing.T) {
 // The 2.1.19 analysis' stub, its numbers and its path's form.
 func TestBudgetStub(t *testing.T) {
 	text := strings.Repeat("0123456789", 13793) + "abc" // 137,933: 134.7KB
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	at := c.Call("toolu_011FB334YmudsnxzixRg2Kza", "Bash", 0)
 	c.Texts[policy.Target{Item: policy.ItemID(at)}] = text
 	c.Messages[at].Blocks[0].Text = jsonl.Measure(text)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), nil)).All()
 	want := "<persisted-output>\nOutput too large (134.7KB). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/toolu_011FB334YmudsnxzixRg2Kza.txt\n\n" +
 		"Preview (first 2KB):\n" + text[:2000] + "\n...\n</persisted-output>"
-	if diff := cmp.Diff(want, r.Shown(at)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Shown(at))
 }
 
 func TestPreview(t *testing.T) {
@@ -145,24 +135,18 @@ func TestHumanSize(t *testing.T) {
 		0: "0B", 512: "512B", 1023: "1023B", 1024: "1KB", 1075: "1KB", 1076: "1.1KB", 1280: "1.3KB", 2000: "2KB", 2048: "2KB",
 		51405: "50.2KB", 137933: "134.7KB", 1048575: "1024KB", 1048576: "1MB", 1572864: "1.5MB", 400001: "390.6KB", 5 << 30: "5120MB",
 	} {
-		if got := humanSize(n); got != want {
-			t.Errorf("humanSize(%d) = %s, want %s", n, got, want)
-		}
+		stagetest.Same(t, want, humanSize(n), n)
 	}
 }
 
 // An array is saved as JSON indented by two; size and preview are that text's.
 func TestBudgetArray(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Task"))
+	c := stagetest.Talk(`prompt go; assistant use a Task`)
 	at := c.Answers(stagetest.Results("a", "one\ntwo <b>"))
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
 	want := "<persisted-output>\nOutput too large (58B). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/a.json\n\n" +
 		"Preview (first 2KB):\n[\n  {\n    \"type\": \"text\",\n    \"text\": \"one\\ntwo <b>\"\n  }\n]\n</persisted-output>"
-	if diff := cmp.Diff(want, r.Shown(at)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, r.Shown(at))
 }
 
 // The same array out of a file keeps its parts, whatever they are.
@@ -213,8 +197,7 @@ func TestBudgetPerMessage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for _, apart := range []bool{false, true} {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			var uses, res []stagetest.BlockText
 			for i, x := range tt.round {
 				id := string(rune('a' + i))
@@ -232,7 +215,7 @@ func TestBudgetPerMessage(t *testing.T) {
 					at = append(at, policy.Target{Item: policy.ItemID(m), Block: b})
 				}
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(limit(tt.limit)))).All()
 			var got []int
 			for i, x := range at {
@@ -252,20 +235,16 @@ func TestBudgetPerMessage(t *testing.T) {
 func TestBudgetSticky(t *testing.T) {
 	n := 100
 	p := budget(func(p *ToolResultBudget) { p.MaxMessageChars, p.MaxChars = &n, 150 })
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	first := c.Call("a", "Bash", 90)
-	c.Call("b", "Bash", 90)
-	c.Assistant(stagetest.Use("c", "Bash"), stagetest.Use("d", "Bash"))
+	c.Play(`call b Bash 90; assistant use c Bash use d Bash`)
 	left := c.Answers(stagetest.Result("c", strings.Repeat("x", 60)))
 	late := c.Answers(stagetest.Result("d", strings.Repeat("x", 40)))
 	c.Prompt("and")
 	big := c.Call("e", "Bash", 151)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
-	if diff := cmp.Diff([]string{"persist@5 m10"}, r.Edits()); diff != "" {
-		t.Errorf("edits: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"persist@5 m10"}, r.Edits(), "edits")
 	for _, at := range []int{first, left, late} {
 		if r.Shown(at) != "" {
 			t.Errorf("message %d was touched", at)
@@ -280,11 +259,7 @@ func TestBudgetSticky(t *testing.T) {
 func TestBudgetFrozenCounts(t *testing.T) {
 	n := 100
 	st := stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxMessageChars = &n }))
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Bash"))
-	c.Answers(stagetest.Result("a", strings.Repeat("x", 90)))
-	c.Answers(stagetest.Result("b", strings.Repeat("x", 20)))
+	c := stagetest.Talk(`prompt go; assistant use a Bash use b Bash; answers result a x*90; answers result b x*20`)
 	r := stagetest.NewRun(t, c, st)
 	for m := range 3 {
 		r.View.Join(m)
@@ -292,7 +267,5 @@ func TestBudgetFrozenCounts(t *testing.T) {
 	r.Fire(policy.Prepare, 1, policy.Context{}) // asked in between: the first result is frozen
 	r.View.Join(3)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	if diff := cmp.Diff([]string{"persist@2 m3"}, r.Edits()); diff != "" {
-		t.Errorf("edits: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"persist@2 m3"}, r.Edits(), "edits")
 }

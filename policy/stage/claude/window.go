@@ -150,7 +150,7 @@ func windowLimits(params any, c policy.Circumstances, l *policy.Limits) {
 	case acts:
 		blocking += "; a request that was not compacted is not sent"
 	case t.Reactive:
-		blocking += "; off while automatic compaction waits for the API to refuse: " + c.Name("window.reactive")
+		blocking += "; not in force while automatic compaction waits for the API to refuse: " + c.Name("window.reactive")
 	default:
 		blocking += "; not while automatic compaction is on: " + c.Name("window.blocking")
 	}

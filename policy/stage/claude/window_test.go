@@ -3,8 +3,6 @@ package claude
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -76,9 +74,7 @@ func TestResolve(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, tt.w.Resolve(policy.Circumstances{Window: tt.context, MaxOutput: tt.maxOutput})); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, tt.w.Resolve(policy.Circumstances{Window: tt.context, MaxOutput: tt.maxOutput}))
 		})
 	}
 }
@@ -99,29 +95,26 @@ func TestPercentOverride(t *testing.T) {
 	for _, tt := range tests {
 		first, late := DefaultWindow(), later()
 		first.PctOverride, late.PctOverride = tt.pct, tt.pct
-		if got := first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto; got != tt.first {
-			t.Errorf("%q of 168,000: %d, want %d", tt.pct, got, tt.first)
-		}
-		if got := late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto; got != tt.late {
-			t.Errorf("%q of 180,000: %d, want %d", tt.pct, got, tt.late)
-		}
+		stagetest.Same(t, tt.first, first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, tt.pct)
+		stagetest.Same(t, tt.late, late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, tt.pct)
 	}
 }
 
 // A name means a version of a model, not a later one that begins alike.
 func TestIsModel(t *testing.T) {
-	for _, c := range []struct {
-		id, name string
-		want     bool
-	}{
-		{"claude-opus-5", "opus-5", true}, {"claude-opus-5-20261101", "opus-5", true}, {"claude-opus-5[1m]", "opus-5", true}, {"eu.anthropic.claude-opus-5-v1:0", "opus-5", true},
-		{"claude-opus-5-latest", "opus-5", true}, {"claude-opus-5-5", "opus-5", false}, {"claude-opus-5-5-20261101", "opus-5", false}, {"claude-opus-5-5", "opus-5-5", true},
-		{"claude-sonnet-5", "opus-5", false},
-	} {
-		if got := isModel(c.id, c.name); got != c.want {
-			t.Errorf("%s is %s: %t", c.id, c.name, got)
-		}
-	}
+	stagetest.Rows(t, `
+claude-opus-5                   | opus-5   | true
+claude-opus-5-20261101          | opus-5   | true
+claude-opus-5[1m]               | opus-5   | true
+eu.anthropic.claude-opus-5-v1:0 | opus-5   | true
+claude-opus-5-latest            | opus-5   | true
+claude-opus-5-5                 | opus-5   | false
+claude-opus-5-5-20261101        | opus-5   | false
+claude-opus-5-5                 | opus-5-5 | true
+claude-sonnet-5                 | opus-5   | false
+`, func(id, name string, want bool) {
+		stagetest.Same(t, want, isModel(id, name), id, name)
+	})
 }
 
 // limits are the thresholds of a run, to be changed by a test.

@@ -56,9 +56,9 @@ func compareCompactions(t *testing.T, cases []byte, underestimate float64) {
 			case m.Role == "user":
 				c.Answers(stagetest.Result(m.ID, m.Text+strings.Repeat("x", m.Pad)))
 			case m.ID == "":
-				c.Assistant(stagetest.Say(m.Text))
+				c.Play(`assistant say %q`, m.Text)
 			case m.Path == "":
-				c.Assistant(stagetest.Calling(m.ID, "Bash", `{"command":"ls"}`))
+				c.Play(`assistant calling %q Bash {"command":"ls"}`, m.ID)
 			case m.From == 0:
 				c.Assistant(stagetest.Calling(m.ID, "Read", fmt.Sprintf(`{"file_path":%q}`, m.Path)))
 			default: // as long as {"file_path":…,"start_line":…,"end_line":…}
@@ -67,7 +67,7 @@ func compareCompactions(t *testing.T, cases []byte, underestimate float64) {
 				c.Assistant(stagetest.Calling(m.ID, "Read", input+strings.Repeat(" ", len(source)-len(input)-1)+"}"))
 			}
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		p := *defineClineCompaction().Params.(*ClineCompaction)
 		p.Underestimate = underestimate
 		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: tt.Summary}}

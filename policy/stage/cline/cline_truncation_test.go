@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -106,7 +104,7 @@ func TestClineTruncationOracle(t *testing.T) {
 	compared, again, stayed := 0, 0, 0
 	for number, tt := range list {
 		c := conversation(tt.Messages)
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClineTruncation(), nil))
 		r.Window = tt.Window
 		r.Each = func(k int) {
@@ -121,9 +119,7 @@ func TestClineTruncationOracle(t *testing.T) {
 				got[2] = strings.Replace(got[2], "again", "missing", 1)
 				stayed++
 			}
-			if diff := cmp.Diff(tt.Sent[k], got); diff != "" {
-				t.Errorf("case %d, request %d: -want +got\n%s", number, k+1, diff)
-			}
+			stagetest.Same(t, tt.Sent[k], got, number, k+1)
 		}
 		r.All()
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -54,10 +52,7 @@ func TestCodexCompactionLimit(t *testing.T) {
 		{"another share", 200000, 100000, percent(50), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt(strings.Repeat("x", 400000)) // not in the history yet
+			c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
 			for m := range c.Messages {
 				r.View.Join(m)
@@ -68,9 +63,7 @@ func TestCodexCompactionLimit(t *testing.T) {
 			if tt.want {
 				want = []string{"m0", "summary", "m2"} // the summary before the prompt that begins the turn
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
 	}
 }
@@ -83,53 +76,39 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	for total, want := range map[int]string{
 		180000 - weight - 1: "m0 m1 m2", 180000 - weight: "m0 summary", 180000: "m0 summary",
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", text))
+		c := stagetest.Talk(`prompt go; assistant use a Read; answers result a %q`, text)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
 		r.Last = lastUsed(c, total)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != want {
-			t.Errorf("%d tokens and %d: %s, want %s", total, weight, got, want)
-		}
+		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), total, weight)
 	}
 	// Characters that JSON escapes, and those of more bytes, count as they are written.
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
 	for text, bytes := range map[string]int{"": 0, "abc": 3, "a\nb": 4, "\n\n\n": 6, "é": 2, "日本語": 9, "a\x01": 7} {
 		want := (fixed + bytes + 3) / 4
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Use("a", "Read"))
+		c := stagetest.Talk(`prompt go; assistant use a Read`)
 		at := c.Answers(stagetest.Result("a", text))
-		if got := codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal); got != want {
-			t.Errorf("%q: %d tokens, want %d", text, got, want)
-		}
+		stagetest.Same(t, want, codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal), text)
 	}
 }
 
 // A prompt that was queued while a tool ran stays, what stands before the last result does not.
 func TestCodexCompactionQueued(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-	c.Answers(stagetest.Result("a", "x"))
+	c := stagetest.Talk(`prompt go; assistant use a Read use b Read; answers result a x`)
 	c.Messages[c.Prompt("and this")].Marks |= session.Queued
-	c.Answers(stagetest.Result("b", "y"))
+	c.Play(`answers result b y`)
 	c.Messages[c.Prompt("and that")].Marks |= session.Queued
-	c.User(session.ClassMeta, stagetest.Say("a reminder"))
+	c.Play(`meta say "a reminder"`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
 	for m := range c.Messages {
 		r.View.Join(m)
 	}
 	r.Last = lastUsed(c, 180000)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	if diff := cmp.Diff([]string{"m0", "m3", "summary", "m5", "m6"}, stagetest.Order(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m0", "m3", "summary", "m5", "m6"}, stagetest.Order(r))
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
@@ -153,17 +132,14 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			for _, n := range tt.bytes {
-				c.Prompt(strings.Repeat("x", n))
-				c.Assistant(stagetest.Say("done"))
+				c.Play(`prompt x*%d; assistant say done`, n)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
 			for m := range c.Messages {
 				r.View.Join(m)
 			}
 			r.Fire(policy.Manual, 3, policy.Context{})
-			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
 			cut := ""
 			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
@@ -172,9 +148,7 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 					cut = lengths(before) + "+" + n + "+" + lengths(behind)
 				}
 			}
-			if cut != tt.cut {
-				t.Errorf("cut to %q, want %q", cut, tt.cut)
-			}
+			stagetest.Same(t, tt.cut, cut, "cut to")
 		})
 	}
 }
@@ -199,9 +173,7 @@ func TestCodexTruncate(t *testing.T) {
 		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…1 tokens truncated…def"},
 		{"a\xff\xfeb", 3, "a…1 tokens truncated…\xfeb"},
 	} {
-		if got := codexTruncate(tt.text, tt.limit); got != tt.want {
-			t.Errorf("%q to %d: %q, want %q", tt.text, tt.limit, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, codexTruncate(tt.text, tt.limit), tt.text, tt.limit)
 	}
 }
 
@@ -210,18 +182,14 @@ func TestCodexCompactionBlocks(t *testing.T) {
 	for tokens, want := range map[int]string{100: "m0 summary", 30: "m0 summary", 10: "m0 summary", 5: "m0 summary"} {
 		c := stagetest.NewConvo()
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = &tokens })))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != want {
-			t.Errorf("%d tokens: %s, want %s", tokens, got, want)
-		}
-		if b := r.Block(at, 0); b != "" {
-			t.Errorf("%d tokens: the smaller text became %q", tokens, b)
-		}
+		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), tokens)
+		stagetest.Same(t, "", r.Block(at, 0), tokens)
 		if got, want := strings.Count(r.Block(at, 1), "b"), map[int]int{30: 4*30 - 20, 10: 4*10 - 20}[tokens]; got != want {
 			t.Errorf("%d tokens: %d characters of the larger text, want %d", tokens, got, want)
 		}
@@ -237,9 +205,7 @@ func TestCodexCompactionSummary(t *testing.T) {
 		{"an outline is one text", policy.SummaryChoices{{Kind: policy.SummaryOutline}}, 1},
 		{"a stand-in has the words before it", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}, 2},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("done"))
+		c := stagetest.Talk(`prompt go; assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Summary = tt.choices })))
 		for m := range c.Messages {
 			r.View.Join(m)
@@ -250,9 +216,7 @@ func TestCodexCompactionSummary(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}
-	if n := len(codexSummaryPrefix); n != 400 {
-		t.Errorf("%d characters go before a summary, 400 in the source", n)
-	}
+	stagetest.Same(t, 400, len(codexSummaryPrefix))
 }
 
 // What does not fit the window goes, the oldest first, a call with its results.
@@ -265,8 +229,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 	}{
 		{0, 0, 0}, {1, 1, 1}, {2, 2, 1 + 104}, {105, 2, 1 + 104}, {106, 3, 1 + 208}, {-1, 0, 0},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for range 6 {
 			c.Call(strconv.Itoa(len(c.Messages)), "Read", 400)
 		}
@@ -283,9 +246,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		if e.Call.Retries != tt.dropped || whole-e.Call.Input != tt.sent {
 			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", tt.over, e.Call.Retries, whole-e.Call.Input, tt.dropped, tt.sent)
 		}
-		if got := strings.Contains(e.Reason, "too long"); got != (tt.dropped > 0) {
-			t.Errorf("%d over: %s", tt.over, e.Reason)
-		}
+		stagetest.Same(t, (tt.dropped > 0), strings.Contains(e.Reason, "too long"), tt.over, e.Reason)
 	}
 }
 
@@ -303,18 +264,12 @@ func TestCodexCompactionForms(t *testing.T) {
 		{formRemoteV1, true, "m1 m4 m5 m6 context m7 summary"},
 		{formLocal, true, "m1 m5 context m7 summary"},
 	} {
-		c := stagetest.NewConvo()
-		c.User(session.ClassMeta, stagetest.Say("# AGENTS.md instructions"))
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("let me see"), stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", "x"))
-		c.Assistant(stagetest.Think("hm"), stagetest.Say("done"))
-		c.Prompt("and now")
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("once more")
+		c := stagetest.Talk(`
+meta say "# AGENTS.md instructions"; prompt go; assistant say "let me see" use a Read; answers result a x
+assistant think hm say done; prompt "and now"; assistant say done; prompt "once more"
+`)
 		if tt.inTurn {
-			c.Assistant(stagetest.Use("b", "Read"))
-			c.Answers(stagetest.Result("b", "x"))
+			c.Play(`assistant use b Read; answers result b x`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = tt.form })))
 		for m := range c.Messages {
@@ -322,9 +277,7 @@ func TestCodexCompactionForms(t *testing.T) {
 		}
 		r.Last = lastUsed(c, 180000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-			t.Errorf("%s, in a turn %t: %s, want %s", tt.form, tt.inTurn, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "), tt.form, tt.inTurn)
 		summary := slices.Concat(r.View.Edits()[0].Insert, r.View.Edits()[0].Tail)
 		for i := range summary {
 			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (tt.form != formLocal) {
@@ -352,7 +305,7 @@ func TestCodexCompactionRetained(t *testing.T) {
 	} {
 		c := stagetest.NewConvo()
 		for _, n := range tt.sizes {
-			c.Prompt(strings.Repeat("x", 4*n))
+			c.Play(`prompt x*%d`, 4*n)
 			c.Assistant(stagetest.Use(strconv.Itoa(len(c.Messages)), "Read"))
 		}
 		p := codex(func(p *CodexCompaction) { p.Form, p.UserTokens = formRemoteV2, tt.limit })
@@ -361,9 +314,7 @@ func TestCodexCompactionRetained(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 3, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-			t.Errorf("%v: %s, want %s", tt.sizes, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "), tt.sizes)
 	}
 }
 
@@ -491,9 +442,7 @@ func TestClearsReasoning(t *testing.T) {
 		"gpt-5": true, "gpt-5-mini": true, "openai/gpt-5.3-codex": true, "gpt-5.4-mini": true, "gpt-5.5": true, "gpt-5.6-sol": false, "gpt-5.10": false,
 		"gpt-4o": false, "gpt-50": false, "gpt-5.55": false, "claude-opus-4-5": false, "": false,
 	} {
-		if got := clearsReasoning(model); got != want {
-			t.Errorf("%s: %t", model, got)
-		}
+		stagetest.Same(t, want, clearsReasoning(model), model)
 	}
 }
 
@@ -513,11 +462,7 @@ func TestCodexCompactionModelChange(t *testing.T) {
 		{"before 0.145", "gpt-5.6-sol", "gpt-5.4-mini", nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("more")
-			c.Assistant(stagetest.Say("ok"))
+			c := stagetest.Talk(`prompt go; assistant say done; prompt more; assistant say ok`)
 			c.Messages[1].Model, c.Messages[3].Model = tt.from, tt.to
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
 			r.Window = 272000
@@ -531,9 +476,7 @@ func TestCodexCompactionModelChange(t *testing.T) {
 			if tt.want {
 				want = []string{"m0", "summary", "m2"}
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
 	}
 }
@@ -561,11 +504,11 @@ func TestCodexCompactionImages(t *testing.T) {
 	} {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, text(1))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		at := c.User(session.ClassPrompt, tt.parts...)
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		c.User(session.ClassPrompt, text(1))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) {
 			p.Form, p.Images, p.UserTokens = formRemoteV2, tt.images, &tt.tokens
 		})))
@@ -593,20 +536,18 @@ func TestCodexCompactionImages(t *testing.T) {
 // A new context begins past the limit by the buffer, below 95 % of the window; nothing is asked for, nothing stays but what a
 // turn begins with.
 func TestCodexCompactionNewContext(t *testing.T) {
-	for _, tt := range []struct{ window, buffer, want int }{
-		{272000, 0, 244800}, {272000, 10000, 254800}, {272000, 16384, 258400}, {1000000, 16384, 916384},
-	} {
-		if got := codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, tt.buffer }).limit(tt.window); got != tt.want {
-			t.Errorf("%+v: %d", tt, got)
-		}
-	}
+	stagetest.Rows(t, `
+272000  | 0     | 244800
+272000  | 10000 | 254800
+272000  | 16384 | 258400
+1000000 | 16384 | 916384
+`, func(window, buffer, want int) {
+		stagetest.Same(t, want, codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, buffer }).limit(window), window)
+	})
 	for _, turn := range []string{"m3", ""} {
-		c := stagetest.NewConvo()
-		c.User(session.ClassMeta, stagetest.Say("<environment_context>here</environment_context>"))
-		c.Prompt("go")
-		c.Assistant(stagetest.Use("a", "Read"))
+		c := stagetest.Talk(`meta say <environment_context>here</environment_context>; prompt go; assistant use a Read`)
 		if turn == "" {
-			c.Answers(stagetest.Result("a", "x"))
+			c.Play(`answers result a x`)
 		} else {
 			c.Prompt("and now")
 		}

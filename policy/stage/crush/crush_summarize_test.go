@@ -49,9 +49,7 @@ func TestCrushSummarizeLimit(t *testing.T) {
 		{"an unknown window", 0, jsonl.Usage{Input: 190000}, nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
+			c := stagetest.Talk(`prompt go; assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(tt.change)))
 			for m := range c.Messages {
 				r.View.Join(m)
@@ -62,25 +60,18 @@ func TestCrushSummarizeLimit(t *testing.T) {
 			if tt.want {
 				want = []string{"summary"}
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
 	}
 }
 
 // In a turn the prompt follows the summary, in Crush's words, and once more around those words the next time.
 func TestCrushSummarizeInTurn(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("fix the bug")
+	c := stagetest.Talk(`prompt "fix the bug"`)
 	for _, id := range []string{"a", "b"} {
-		c.Assistant(stagetest.Use(id, "Read"))
-		c.Answers(stagetest.Result(id, "x"))
+		c.Play(`assistant use %q Read; answers result %q x`, id, id)
 	}
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("and now")
-	c.Assistant(stagetest.Use("c", "Read"))
-	c.Answers(stagetest.Result("c", "x"))
+	c.Play(`assistant say done; prompt "and now"; assistant use c Read; answers result c x`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
 	const once = "The previous session was interrupted because it got too long, the initial user request was: `fix the bug`"
 	for _, tt := range []struct {
@@ -119,13 +110,9 @@ func TestCrushSummarizeCounters(t *testing.T) {
 		{jsonl.Usage{Input: 10, CacheRead: 20, CacheWrite: 500, Output: 5}, 35},
 		{jsonl.Usage{}, 35}, {jsonl.Usage{Output: 7}, 37}, {jsonl.Usage{Input: 100}, 107},
 	} {
-		if got := s.count(tt.usage); got != tt.want {
-			t.Errorf("%+v: %d, want %d", tt.usage, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, s.count(tt.usage), tt.usage)
 	}
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineCrushSummarize(), Stage: s})
 	for m := range c.Messages {
 		r.View.Join(m)
@@ -137,16 +124,15 @@ func TestCrushSummarizeCounters(t *testing.T) {
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})
-	if got := strings.Join(stagetest.Order(r), " "); got != "m0" {
-		t.Errorf("ignored: %s", got)
-	}
+	stagetest.Same(t, "m0", strings.Join(stagetest.Order(r), " "), "ignored")
 }
 
 // A summary request that exceeds the window fails, and the view stays.
 func TestCrushSummarizeTooLong(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("x", 4*199527)) // with 474 of the request one too many
-	c.Assistant(stagetest.Say(""))
+	c := stagetest.Talk(`
+prompt x*%d  # with 474 of the request one too many
+assistant say ""
+`, 4*199527)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
 	for m := range c.Messages {
 		r.View.Join(m)

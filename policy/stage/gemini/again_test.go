@@ -13,12 +13,11 @@ import (
 func TestMaskingHeldBack(t *testing.T) {
 	p := *defineGeminiMasking().Params.(*GeminiMasking)
 	p.Protect, p.Minimum = 1000, 1000
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for _, id := range []string{"a", "b", "c"} {
-		c.Call(id, "Read", 10000)
+		c.Play(`call %q Read 10000`, id)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c)
 	for m := range c.Messages {
 		r.View.Join(m)
@@ -41,12 +40,9 @@ func TestMaskingHeldBack(t *testing.T) {
 func TestCompressionAgain(t *testing.T) {
 	p := *defineGeminiCompression().Params.(*GeminiCompression)
 	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 50}}
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("x", 400000))
-	c.Call("a", "Read", 40000)
-	c.Prompt("more") // typed while the tool ran
+	c := stagetest.Talk(`prompt x*400000; call a Read 40000; prompt more  # typed while the tool ran`)
 	n := len(c.Messages)
-	c.Call("b", "Read", 10000)
+	c.Play(`call b Read 10000`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), &p))
 	r.Window = 100000
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 90000, Output: 100}}
@@ -69,11 +65,9 @@ func TestCompressionAgain(t *testing.T) {
 func TestMaskingRestored(t *testing.T) {
 	p := *defineGeminiMasking().Params.(*GeminiMasking)
 	p.Protect, p.Minimum = 1000, 1000
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	at := c.Call("a", "Read", 10000)
-	c.Call("b", "Read", 10000)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`call b Read 10000; assistant say done`)
 	r := stagetest.NewRun(t, c)
 	for m := range c.Messages {
 		r.View.Join(m)
@@ -92,8 +86,6 @@ func TestMaskingRestored(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(edits); got != 1+i {
-			t.Errorf("after edit %d: %d results are masked, want %d", i+1, got, 1+i)
-		}
+		stagetest.Same(t, 1+i, len(edits), i+1)
 	}
 }

@@ -162,7 +162,7 @@ func withError(b session.Block, isError bool) session.Block {
 func TestGeminiSplitCases(t *testing.T) {
 	text := func(s string) func(*stagetest.Convo) { return func(c *stagetest.Convo) { c.Prompt(s) } }
 	says := func(s string) func(*stagetest.Convo) {
-		return func(c *stagetest.Convo) { c.Assistant(stagetest.Say(s)) }
+		return func(c *stagetest.Convo) { c.Play(`assistant say %q`, s) }
 	}
 	for _, tt := range []struct {
 		name     string
@@ -173,8 +173,8 @@ func TestGeminiSplitCases(t *testing.T) {
 		{"in the middle", 0.5, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message."), text("This is the fifth message.")}, 4},
 		{"at the last", 0.1, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message."), text("This is the fifth message.")}, 4},
 		{"behind the last", 0.2, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), says("This is the fourth message.")}, 4},
-		{"none behind the threshold", 0.01, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), func(c *stagetest.Convo) { c.Assistant(stagetest.Use("a", "foo")) }}, 2},
-		{"none but the first", 0.2, []func(*stagetest.Convo){text("go"), func(c *stagetest.Convo) { c.Assistant(stagetest.Use("a", "foo")) }}, 0},
+		{"none behind the threshold", 0.01, []func(*stagetest.Convo){text("This is the first message."), says("This is the second message."), text("This is the third message."), func(c *stagetest.Convo) { c.Play(`assistant use a foo`) }}, 2},
+		{"none but the first", 0.2, []func(*stagetest.Convo){text("go"), func(c *stagetest.Convo) { c.Play(`assistant use a foo`) }}, 0},
 	} {
 		c := stagetest.NewConvo()
 		for _, f := range tt.list {
@@ -185,9 +185,7 @@ func TestGeminiSplitCases(t *testing.T) {
 			r.View.Join(m)
 		}
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve }))
-		if got := s.split(contents(r.View, nil), r.View.IDs()); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, s.split(contents(r.View, nil), r.View.IDs()), tt.name)
 	}
 }
 
@@ -195,8 +193,7 @@ func TestGeminiSplitCases(t *testing.T) {
 func talks(n, size int) *stagetest.Convo {
 	c := stagetest.NewConvo()
 	for range n {
-		c.Prompt(strings.Repeat("x", size))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt x*%d; assistant say done`, size)
 	}
 	return c
 }
@@ -225,9 +222,7 @@ func TestGeminiThreshold(t *testing.T) {
 		if tt.want { // the fourth prompt stands at 75 %
 			want = []string{"summary", "acknowledgement", "m6", "m7", "m8"}
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%g, %d tokens: -want +got\n%s", tt.share, tt.prompt, diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r), tt.share, tt.prompt)
 	}
 }
 
@@ -237,8 +232,7 @@ func TestGeminiExample(t *testing.T) {
 	for _, at := range []int{72, 69} { // at 69 % too: behind it there is no other place
 		c := stagetest.NewConvo()
 		for _, n := range []int{40, at - 40, 100 - at} {
-			c.Prompt(strings.Repeat("x", 1000*n))
-			c.Assistant(stagetest.Use(fmt.Sprint(n), "Read"))
+			c.Play(`prompt x*%d; assistant use %v Read`, 1000*n, n)
 			if n != 100-at {
 				c.Messages[len(c.Messages)-1].Blocks[0] = stagetest.Say("done").Block
 			}
@@ -250,9 +244,7 @@ func TestGeminiExample(t *testing.T) {
 		}
 		r.Last = policy.Response{Known: true, Message: 5, Usage: jsonl.Usage{Input: 100000}}
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != want {
-			t.Errorf("at %d %%: %s, want %s", at, got, want)
-		}
+		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), at)
 	}
 }
 
@@ -273,17 +265,13 @@ func TestGeminiResponseBudget(t *testing.T) {
 		{[]int{4 * 50001}, []int{0}},
 		{[]int{4 * 50000}, nil},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("old")
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt old; assistant say done; prompt go`)
 		var at []int
 		for i, n := range tt.chars {
-			c.Assistant(stagetest.Use(fmt.Sprint(i), "Read"))
+			c.Play(`assistant use %v Read`, i)
 			at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), strings.Repeat(line, n/80)+strings.Repeat("z", n%80))))
 		}
-		c.Assistant(stagetest.Use("last", "Read"))
-		c.Answers(stagetest.Result("last", strings.Repeat("p", 400000))) // about to be sent: no part of the history
+		c.Play(`assistant use last Read; answers result last p*400000  # about to be sent: no part of the history`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Cut = "lines" })))
 		for m := range c.Messages {
 			r.View.Join(m)
@@ -296,9 +284,7 @@ func TestGeminiResponseBudget(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%v: -want +got\n%s", tt.chars, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.chars)
 	}
 }
 
@@ -325,9 +311,7 @@ func TestGeminiCutText(t *testing.T) {
 		{"a million more", "chars", line(1040000), "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: F\n" + line(8000) + "\n\n... [1,000,000 characters omitted] ...\n\n" + line(32000)},
 	} {
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Cut = tt.cut }))
-		if diff := cmp.Diff(tt.want, s.cutText(tt.text, "F", 40000)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, s.cutText(tt.text, "F", 40000), tt.name)
 	}
 }
 
@@ -351,9 +335,7 @@ func TestGeminiFailed(t *testing.T) {
 	c := talks(2, 40)
 	c.Prompt("go")
 	old := c.Call("old", "Read", 4*2000)
-	c.Call("new", "Read", 4*900)
-	c.Assistant(stagetest.Use("last", "Read"))
-	c.Answers(stagetest.Result("last", "x"))
+	c.Play(`call new Read %d; assistant use last Read; answers result last x`, 4*900)
 	p := gemini(func(p *GeminiCompression) {
 		p.Summary, p.ResponseBudget, p.Threshold, p.Cut, p.CutChars = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}, 1000, 0, "chars", 100
 	})
@@ -392,15 +374,11 @@ func TestGeminiFailed(t *testing.T) {
 
 // While nothing can be split it waits for a prompt, or an answer without calls.
 func TestGeminiWaits(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 10 {
-		c.Call(fmt.Sprint(i), "Read", 4000)
+		c.Play(`call %v Read 4000`, i)
 	}
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("more")
-	c.Call("a", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt more; call a Read 40; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = 0 })))
 	r.Overhead = 10000
 	r.All()
@@ -411,20 +389,18 @@ func TestGeminiWaits(t *testing.T) {
 
 // What is summarised is sent twice: for the summary, and for its check.
 func TestGeminiCalls(t *testing.T) {
-	for _, tt := range []struct {
-		window int
-		verify bool
-		whole  bool
-	}{{200000, true, true}, {200000, false, true}, {10000, true, false}} {
-		c := stagetest.NewConvo()
-		c.Prompt("old")
-		c.Assistant(stagetest.Think(strings.Repeat("t", 4000)), stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", strings.Repeat("line\n", 8000))) // 10,000 tokens
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("go")
-		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget, p.Cut = tt.verify, 5000, "lines" })
+	stagetest.Rows(t, `
+200000 | true  | true
+200000 | false | true
+10000  | true  | false
+`, func(window int, verify, whole bool) {
+		c := stagetest.Talk(`
+prompt old; assistant think t*4000 use a Read; answers result a "line\n"*8000  # 10,000 tokens
+assistant say done; prompt go
+`)
+		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget, p.Cut = verify, 5000, "lines" })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
-		r.Window = tt.window
+		r.Window = window
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
@@ -432,15 +408,13 @@ func TestGeminiCalls(t *testing.T) {
 		r.Fire(policy.Prepare, 5, policy.Context{})
 		e := r.View.Edits()[0]
 		input := 1000 + 1 + 4 + 1 + 10000 // no thinking
-		if !tt.whole {
+		if !whole {
 			input = 1000 + 1 + 4 + 1 + policy.RoundQuarter(len("Output too large. Showing the last 30 of 8001 lines. For full output see: ~/.gemini/tmp/tool-outputs/read_a.txt\n...\n")+29*5)
 		}
 		want := &policy.Call{Kind: "compaction", Prompt: 1000, Prefix: "own", Input: input, Output: 500}
-		if tt.verify {
+		if verify {
 			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83, Output: 500}
 		}
-		if diff := cmp.Diff(want, e.Call); diff != "" {
-			t.Errorf("window %d: -want +got\n%s", tt.window, diff)
-		}
-	}
+		stagetest.Same(t, want, e.Call, window)
+	})
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -34,17 +32,16 @@ func TestGeminiMasking(t *testing.T) {
 		{"small ones count, and stay", []result{{"Read", 100}, {"Read", 29900}, {"Read", 50000}}, []int{1}},
 		{"one line of a shell stays", []result{{"Bash", 40000}, {"Read", 50000}}, nil},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		var at []int
 		for i, res := range tt.results {
 			id := fmt.Sprint(i)
-			c.Assistant(stagetest.Use(id, res.tool))
+			c.Play(`assistant use %q %q`, id, res.tool)
 			at = append(at, c.Answers(stagetest.Result(id, sized(res.tokens))))
 		}
-		c.Assistant(stagetest.Use("last", "Read"))
+		c.Play(`assistant use last Read`)
 		c.Answers(stagetest.Result("last", sized(90000))) // about to be sent: no part of the history
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 		var got []int
 		for i, m := range at {
@@ -52,9 +49,7 @@ func TestGeminiMasking(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, got, tt.name)
 	}
 }
 
@@ -69,33 +64,26 @@ func TestGeminiMaskedText(t *testing.T) {
 		{"21 lines", shellPreview(lines(21)), lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10)},
 		{"sections", shellPreview("Output: " + lines(21) + "\nExit Code: 1\n"), "Output: " + lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10) + "\nExit Code: 1"},
 	} {
-		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, tt.want, tt.got, tt.name)
 	}
 }
 
 // What is masked stays masked, and nothing more is until enough has come again.
 func TestGeminiMaskingWaves(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 30 {
 		id := fmt.Sprint(i)
-		c.Assistant(stagetest.Use(id, "Read"))
+		c.Play(`assistant use %q Read`, id)
 		c.Answers(stagetest.Result(id, sized(10000)))
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 	waves := map[int]int{}
 	for _, e := range r.View.Edits() {
-		if e.Kind != policy.KindPersist {
-			t.Errorf("an edit of kind %s", e.Kind)
-		}
+		stagetest.Same(t, policy.KindPersist, e.Kind, "an edit of kind")
 		waves[e.Request]++
 	}
 	// Eight results are in the history of request 10: five of them are protected.
 	want := map[int]int{10: 3, 13: 3, 16: 3, 19: 3, 22: 3, 25: 3, 28: 3, 31: 3}
-	if diff := cmp.Diff(want, waves); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, waves)
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -51,32 +49,28 @@ func TestDecay(t *testing.T) {
 					t.Errorf("result %d: %d tokens, want %d: %v", i, got[i], most, got)
 				}
 			}
-			if n := len(r.View.Edits()); n != tt.edits {
-				t.Errorf("%d edits, want %d: %v", n, tt.edits, r.Edits())
-			}
+			stagetest.Same(t, tt.edits, len(r.View.Edits()), r.Edits())
 		})
 	}
 }
 
 // Head and tail stay, of the recorded text also where it was cut before; a result with an image is left alone.
 func TestDecayText(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	var text strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&text, "line %04d\n", i) // 10 characters
 	}
 	var at []int
 	for i := range 4 {
-		c.Assistant(stagetest.Use(fmt.Sprint(i), "Bash"))
+		c.Play(`assistant use %v Bash`, i)
 		if i == 1 {
 			c.Answers(stagetest.Results(fmt.Sprint(i), text.String(), stagetest.Image))
 			continue
 		}
 		at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), text.String())))
 	}
-	c.Prompt("and then")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`prompt "and then"; assistant say done`)
 	r := run(t, c, defineDecay(), with(defineDecay(), func(p *Decay) {
 		p.Keep, p.MaxTokens, p.HalfLife, p.MinTokens, p.Head, p.Step = 1, 40, 2, 5, 0.25, 0
 	}))
@@ -85,13 +79,9 @@ func TestDecayText(t *testing.T) {
 		at[1]: "line 0000\nline 0001\nline 0002\nline 0003\n[… 384 lines, 3,840 characters left out …]\n" + text.String()[3880:],
 		at[2]: "",
 	} {
-		if got := strings.ReplaceAll(r.Shown(m), "\n\n[", "\n["); got != want {
-			t.Errorf("m%d: got %q\nwant %q", m, got, want)
-		}
+		stagetest.Same(t, want, strings.ReplaceAll(r.Shown(m), "\n\n[", "\n["), m)
 	}
-	if diff := cmp.Diff([]string{"truncate@3 m2", "truncate@5 m2", "truncate@5 m6"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"truncate@3 m2", "truncate@5 m2", "truncate@5 m6"}, r.Edits())
 }
 
 func TestDropThinking(t *testing.T) {
@@ -99,23 +89,16 @@ func TestDropThinking(t *testing.T) {
 	turns := func(n int) *stagetest.Convo {
 		c := stagetest.NewConvo()
 		for i := range n {
-			c.Prompt("go")
-			c.Assistant(stagetest.Think("hm"), stagetest.Use(fmt.Sprint(i), "Read"))
-			c.Answers(stagetest.Result(fmt.Sprint(i), "text"))
-			c.Assistant(stagetest.Think("well"), stagetest.Say("done"))
+			c.Play(`prompt go; assistant think hm use %v Read; answers result %v text; assistant think well say done`, i, i)
 		}
 		return c
 	}
 	// The user types as soon as the result is there: the API takes both as one message.
 	interrupted := func() *stagetest.Convo {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Assistant(stagetest.Think("hm"), stagetest.Use("a", "Read"))
-		c.Answers(stagetest.Result("a", "text"))
-		c.Prompt("stop, do that")
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("go on")
-		c.Assistant(stagetest.Say("done"))
+		c := stagetest.Talk(`
+prompt go; assistant think hm use a Read; answers result a text; prompt "stop, do that"; assistant say done
+prompt "go on"; assistant say done
+`)
 		return c
 	}
 	for _, tt := range []struct {
@@ -132,9 +115,7 @@ func TestDropThinking(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, tt.convo, defineDropThinking(), &DropThinking{Keep: tt.keep, Step: tt.step})
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
@@ -144,12 +125,10 @@ func TestDropImages(t *testing.T) {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, stagetest.Say("look at this"), stagetest.Block(jsonl.KindImage, "image", "")) // a prompt: m0
 		for i := range 3 {
-			c.Assistant(stagetest.Use(fmt.Sprint(i), "Browser"))
+			c.Play(`assistant use %v Browser`, i)
 			c.Answers(stagetest.Results(fmt.Sprint(i), "before", stagetest.Image, "behind")) // m2, m4, m6
 		}
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("and")
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done; prompt and; assistant say done`)
 		return c
 	}
 	for _, tt := range []struct {
@@ -164,17 +143,13 @@ func TestDropImages(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, convo(), defineDropImages(), with(defineDropImages(), tt.change))
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				want := "[image removed]"
 				if e.Target.Item > 0 {
 					want = "before\n[image removed]\nbehind"
 				}
-				if e.New.Text != want {
-					t.Errorf("%q, want %q", e.New.Text, want)
-				}
+				stagetest.Same(t, want, e.New.Text)
 			}
 		})
 	}
@@ -189,7 +164,7 @@ func TestSummarize(t *testing.T) {
 			for i := range 5 {
 				c.Call(fmt.Sprint(turn, ".", i), "Read", 4000)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 		}
 		return c
 	}
@@ -237,19 +212,13 @@ func TestSummarize(t *testing.T) {
 				t.Fatalf("%v, want a summary at request %d", r.Edits(), tt.at)
 			}
 			e := &edits[0]
-			if diff := cmp.Diff(append([]string{"summary"}, tt.want...), kept); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
-			if got := e.Insert[0].Contents[0].Tokens; got != tt.tokens {
-				t.Errorf("a summary of %d tokens, want %d", got, tt.tokens)
-			}
+			stagetest.Same(t, append([]string{"summary"}, tt.want...), kept)
+			stagetest.Same(t, tt.tokens, e.Insert[0].Contents[0].Tokens, "a summary of")
 			input := e.Call.Input
 			if input == 0 {
 				input = e.Before + e.Call.Prompt
 			}
-			if input != tt.input {
-				t.Errorf("a call of %d tokens, want %d", input, tt.input)
-			}
+			stagetest.Same(t, tt.input, input, "a call of")
 		})
 	}
 }
@@ -268,8 +237,6 @@ func TestSummarizeTooLong(t *testing.T) {
 func TestSummarizeReserve(t *testing.T) {
 	p := &Summarize{TriggerShare: 0.85, Reserve: 50000}
 	for window, want := range map[int]int{200000: 150000, 500000: 425000, 40000: 1} {
-		if got := p.limit(window); got != want {
-			t.Errorf("%d: %d, want %d", window, got, want)
-		}
+		stagetest.Same(t, want, p.limit(window), window)
 	}
 }

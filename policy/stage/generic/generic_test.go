@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -28,15 +26,14 @@ func run(t *testing.T, c *stagetest.Convo, def policy.Definition, params any) *s
 func TestMask(t *testing.T) {
 	rounds := stagetest.Uses // results of 100 tokens: m2, m4 …
 	parallel := func() *stagetest.Convo {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for i := range 2 {
 			a, b, d := fmt.Sprint("a", i), fmt.Sprint("b", i), fmt.Sprint("d", i)
-			c.Assistant(stagetest.Use(a, "Read"), stagetest.Use(b, "Bash"), stagetest.Use(d, "Read"))
+			c.Play(`assistant use %q Read use %q Bash use %q Read`, a, b, d)
 			text := strings.Repeat("x", 400)
-			c.Answers(stagetest.Result(a, text), stagetest.Result(b, text), stagetest.Result(d, text))
+			c.Play(`answers result %q %q result %q %q result %q %q`, a, text, b, text, d, text)
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		return c
 	}
 	asked := func() *stagetest.Convo {
@@ -45,7 +42,7 @@ func TestMask(t *testing.T) {
 			c.Prompt("go on")
 			c.Call(fmt.Sprint("a", i), "Read", 400)
 			c.Call(fmt.Sprint("b", i), "Read", 400)
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			if i == 2 { // a prompt while the agent works begins no turn
 				c.Messages[c.Prompt("and this")].Marks |= session.Queued
 			}
@@ -74,9 +71,7 @@ func TestMask(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, tt.convo, defineMask(), with(defineMask(), tt.change))
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
@@ -84,18 +79,17 @@ func TestMask(t *testing.T) {
 func TestDedupe(t *testing.T) {
 	long := strings.Repeat("y", 400)
 	convo := func(texts ...string) *stagetest.Convo {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for i, text := range texts {
 			id := fmt.Sprint("t", i)
-			c.Assistant(stagetest.Calling(id, "Bash", `{"command":"go test ./..."}`))
+			c.Play(`assistant calling %q Bash "{\"command\":\"go test ./...\"}"`, id)
 			if text == stagetest.Image {
 				c.Answers(stagetest.Results(id, long, stagetest.Image))
 			} else {
-				c.Answers(stagetest.Result(id, text))
+				c.Play(`answers result %q %q`, id, text)
 			}
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		return c
 	}
 	for _, tt := range []struct {
@@ -114,9 +108,7 @@ func TestDedupe(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := run(t, tt.convo, defineDedupe(), with(defineDedupe(), tt.change))
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				if want := "[The same as a newer result of Bash go test ./...]"; e.New.Text != want {
 					t.Errorf("%q, want %q", e.New.Text, want)
@@ -183,32 +175,28 @@ func TestSupersede(t *testing.T) {
 		{"not a tool's", []call{read(""), read(""), test, test}, []string{"clear@5 m6"}, func(p *Supersede) { p.Exclude = []string{"Read"} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i, k := range tt.calls {
 				id := fmt.Sprint("t", i)
-				c.Assistant(stagetest.Calling(id, k.tool, k.input))
+				c.Play(`assistant calling %q %q %q`, id, k.tool, k.input)
 				result := stagetest.Result(id, k.result)
 				result.IsError = strings.HasPrefix(k.result, "error: ")
 				c.Answers(result)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			p := with(defineSupersede(), func(p *Supersede) {
 				if tt.set != nil {
 					tt.set(p)
 				}
 			})
 			r := run(t, c, defineSupersede(), p)
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 }
 
 func TestSupersedeText(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	long := strings.Repeat("x", 900)
 	for i, input := range []string{`{"file_path":"/p/a.go"}`, `{"command":"` + strings.Repeat("c", 100) + `"}`, `{"command":"make\nmake test"}`} {
 		for _, n := range []string{"a", "b"} {
@@ -216,20 +204,17 @@ func TestSupersedeText(t *testing.T) {
 			if i == 0 {
 				tool = "Read"
 			}
-			c.Assistant(stagetest.Calling(id, tool, input))
-			c.Answers(stagetest.Result(id, long))
+			c.Play(`assistant calling %q %q %q; answers result %q %q`, id, tool, input, id, long)
 		}
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := run(t, c, defineSupersede(), nil)
 	for m, want := range map[int]string{
 		2:  "[Superseded by a newer result of Read /p/a.go]",
 		6:  "[Superseded by a newer result of Bash " + strings.Repeat("c", 80) + "…]",
 		10: "[Superseded by a newer result of Bash make…]",
 	} {
-		if got := r.Shown(m); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		stagetest.Same(t, want, r.Shown(m))
 	}
 }
 
@@ -263,29 +248,22 @@ func TestTruncateResults(t *testing.T) {
 		{"nothing stays", "x", func(p *TruncateResults) { p.MaxTokens, p.MaxLines = 0, 0 }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Use("t", "Bash"))
+			c := stagetest.Talk(`prompt go; assistant use t Bash`)
 			at := c.Answers(stagetest.Result("t", tt.text))
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := run(t, c, defineTruncateResults(), with(defineTruncateResults(), tt.change))
-			if got := r.Shown(at); got != tt.want {
-				t.Errorf("got %q\nwant %q", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, r.Shown(at))
 		})
 	}
 }
 
 // A result with an image is left alone, and so is one of a tool that is left out.
 func TestTruncateResultsLeaves(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	text := strings.Repeat("x", 4000)
-	c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Bash"), stagetest.Use("d", "Read"))
+	c.Play(`assistant use a Read use b Bash use d Read`)
 	c.Answers(stagetest.Results("a", text, stagetest.Image), stagetest.Result("b", text), stagetest.Result("d", text))
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := run(t, c, defineTruncateResults(), with(defineTruncateResults(), func(p *TruncateResults) { p.MaxTokens, p.Exclude = 100, []string{"Bash"} }))
-	if diff := cmp.Diff([]string{"truncate@2 m2.2"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"truncate@2 m2.2"}, r.Edits())
 }

@@ -1,12 +1,9 @@
 package goose
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -54,11 +51,7 @@ func TestGooseCompactionLimit(t *testing.T) {
 		{"1 switches it off", 200000, 199000, share(1), false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("and now")
-			c.User(session.ClassMeta, stagetest.Say("a reminder"))
+			c := stagetest.Talk(`prompt go; assistant say done; prompt "and now"; meta say "a reminder"`)
 			r := bench(t, c, tt.total, goose(tt.change))
 			r.Window = tt.window
 			r.Fire(policy.Prepare, 1, policy.Context{})
@@ -66,9 +59,7 @@ func TestGooseCompactionLimit(t *testing.T) {
 			if tt.want {
 				want = "summary continue m2 m3"
 			}
-			if got := strings.Join(stagetest.Order(r), " "); got != want {
-				t.Errorf("%s, want %s", got, want)
-			}
+			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
 		})
 	}
 }
@@ -87,25 +78,20 @@ func TestGooseCompactionInTurn(t *testing.T) {
 		{"over the window, left alone", 210000, func(p *GooseCompaction) { p.Overflow = false }, "m0 m1 m2 m3", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Assistant(stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
+			c := stagetest.Talk(`assistant use a Read use b Read`)
 			half := strings.Repeat("x", 2*tt.size)
-			c.Answers(stagetest.Result("a", half), stagetest.Result("b", half))
+			c.Play(`answers result a %q result b %q`, half, half)
 			c.Messages[c.Prompt("meanwhile")].Marks |= session.Queued
-			c.User(session.ClassMeta, stagetest.Say("a reminder"))
+			c.Play(`meta say "a reminder"`)
 			r := bench(t, c, 190000, goose(tt.change))
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			if got := strings.Join(stagetest.Order(r), " "); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
 			if edits := r.View.Edits(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
 				t.Errorf("%+v", edits[0].Insert[1])
 			}
 		})
 	}
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Say("done"))
+	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := bench(t, c, 1000, goose(nil))
 	r.Fire(policy.Manual, 1, policy.Context{})
 	if got := strings.Join(stagetest.Order(r), " "); got != "summary continue" || r.View.Edits()[0].Insert[1].Contents[0].Text != goOnAsked {
@@ -115,92 +101,94 @@ func TestGooseCompactionInTurn(t *testing.T) {
 
 // Results are left out from the middle outwards, as filter_tool_responses of the source does.
 func TestGooseLeftOut(t *testing.T) {
-	for _, tt := range []struct {
-		n, percent int
-		want       []int
-	}{
-		{10, 0, nil}, {0, 100, nil}, {1, 100, nil}, {2, 10, []int{0}}, {10, 10, []int{4}}, {10, 20, []int{4, 5}},
-		{10, 50, []int{2, 3, 4, 5, 6}}, {10, 100, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
-		{5, 100, []int{0, 1, 2, 3}}, // its last one never goes: an odd number has no pair for it
-	} {
+	stagetest.Rows(t, `
+10 | 0   | null
+0  | 100 | null
+1  | 100 | null
+2  | 10  | [0]
+10 | 10  | [4]
+10 | 20  | [4,5]
+10 | 50  | [2,3,4,5,6]
+10 | 100 | [0,1,2,3,4,5,6,7,8,9]
+5  | 100 | [0,1,2,3]  # its last one never goes: an odd number has no pair for it
+`, func(n, percent int, want []int) {
 		var got []int
-		for i, left := range leftOut(tt.n, tt.percent) {
+		for i, left := range leftOut(n, percent) {
 			if left {
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%d results, %d %%: %v, want %v", tt.n, tt.percent, got, tt.want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d results, %d %%: %v, want %v", n, percent, got, want)
 		}
-	}
+	})
 }
 
 // A summary request that exceeds the window leaves results out; where that is not enough it fails.
 func TestGooseCompactionTooLong(t *testing.T) {
-	for _, tt := range []struct {
-		text    int // tokens of a prompt
-		retries int
-		ok      bool
-	}{{1000, 0, true}, {60000, 1, true}, {80000, 3, true}, {150000, 4, true}, {250000, 4, false}} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", 4*tt.text))
+	stagetest.Rows(t, `
+# text: tokens of a prompt
+1000   | 0 | true
+60000  | 1 | true
+80000  | 3 | true
+150000 | 4 | true
+250000 | 4 | false
+`, func(text, retries int, ok bool) {
+		c := stagetest.Talk(`prompt x*%d`, 4*text)
 		for i := range 10 {
-			c.Call(fmt.Sprint(i), "Read", 4*15000)
+			c.Play(`call %v Read %d`, i, 4*15000)
 		}
 		c.Prompt("and now")
 		r := bench(t, c, 190000, goose(nil))
 		r.Fire(policy.Prepare, 10, policy.Context{})
 		edits := r.View.Edits()
-		if len(edits) != 1 || tt.ok && (edits[0].Call.Retries != tt.retries || edits[0].Call.Input > 200000) ||
-			!tt.ok && (edits[0].Kind != policy.KindFail || edits[0].Detail["retries"] != tt.retries) {
-			t.Errorf("%d: %d edits, %+v", tt.text, len(edits), edits)
+		if len(edits) != 1 || ok && (edits[0].Call.Retries != retries || edits[0].Call.Input > 200000) ||
+			!ok && (edits[0].Kind != policy.KindFail || edits[0].Detail["retries"] != retries) {
+			t.Errorf("%d: %d edits, %+v", text, len(edits), edits)
 		}
-	}
+	})
 }
 
 // The source's own cases.
 func TestGooseCutoff(t *testing.T) {
-	for _, tt := range []struct {
-		window    int
-		threshold float64
-		want      int
-	}{
-		{128000, 0.8, 15}, {200000, 0.8, 24}, {1000000, 0.8, 120}, {50000, 0.8, 10}, {10000, 0.8, 10}, {10000000, 0.8, 500},
-		{200000, 0.3, 10}, {1000000, 0.5, 75}, {200000, 0, 24}, {200000, -1, 24},
-	} {
-		if got := (&GooseToolPairs{Threshold: tt.threshold}).cutoff(tt.window); got != tt.want {
-			t.Errorf("%d, %g: %d, want %d", tt.window, tt.threshold, got, tt.want)
-		}
-	}
+	stagetest.Rows(t, `
+128000   | 0.8 | 15
+200000   | 0.8 | 24
+1000000  | 0.8 | 120
+50000    | 0.8 | 10
+10000    | 0.8 | 10
+10000000 | 0.8 | 500
+200000   | 0.3 | 10
+1000000  | 0.5 | 75
+200000   | 0   | 24
+200000   | -1  | 24
+`, func(window int, threshold float64, want int) {
+		stagetest.Same(t, want, (&GooseToolPairs{Threshold: threshold}).cutoff(window), window, threshold)
+	})
 }
 
 func TestGooseToolPairs(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		earlier int // calls of the first turn
-		current int // of the second, before the request
-		gone    int
-	}{
-		{"at the cutoff and a batch", 15, 0, 0},
-		{"one more", 16, 0, 10},
-		{"the current turn's do not count", 15, 20, 0},
-		{"one more, and the current turn's", 16, 5, 10},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
-			for i := range tt.earlier {
-				c.Call(fmt.Sprintf("a%d", i), "Read", 40)
+	stagetest.Rows(t, `
+# earlier: calls of the first turn
+# current: of the second, before the request
+at the cutoff and a batch        | 15 | 0  | 0
+one more                         | 16 | 0  | 10
+the current turn's do not count  | 15 | 20 | 0
+one more, and the current turn's | 16 | 5  | 10
+`, func(name string, earlier, current, gone int) {
+		t.Run(name, func(t *testing.T) {
+			c := stagetest.Talk(`prompt go`)
+			for i := range earlier {
+				c.Play(`call a%d Read 40`, i)
 			}
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("and now")
-			for i := range tt.current {
-				c.Call(fmt.Sprintf("b%d", i), "Read", 40)
+			c.Play(`assistant say done; prompt "and now"`)
+			for i := range current {
+				c.Play(`call b%d Read 40`, i)
 			}
 			request := len(c.Requests)
-			c.Assistant(stagetest.Use("last", "Read"))
+			c.Play(`assistant use last Read`)
 			response := len(c.Messages) - 1
-			c.Answers(stagetest.Result("last", "x"))
+			c.Play(`answers result last x`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 5, Batch: 10, Prompt: 130, Tokens: 40}))
 			for m := range response {
 				r.View.Join(m)
@@ -209,33 +197,24 @@ func TestGooseToolPairs(t *testing.T) {
 			r.View.Join(response)
 			r.View.Join(response + 1)
 			r.Fire(policy.Respond, request+1, policy.Context{})
-			want := append([]string{"m0"}, stagetest.Messages(1+2*tt.gone, len(c.Messages))...)
-			for range tt.gone {
+			want := append([]string{"m0"}, stagetest.Messages(1+2*gone, len(c.Messages))...)
+			for range gone {
 				want = append(want, "summary of a call")
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 		})
-	}
+	})
 }
 
 // A response with several calls goes as a whole, its text stays.
 func TestGooseToolPairsText(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Think("hm"), stagetest.Say("let me see"), stagetest.Use("a", "Read"), stagetest.Use("b", "Read"))
-	c.Answers(stagetest.Result("b", "x"))
-	c.Answers(stagetest.Result("a", "y"))
-	c.Call("c", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("and now")
-	c.Assistant(stagetest.Say("done too"))
+	c := stagetest.Talk(`
+prompt go; assistant think hm say "let me see" use a Read use b Read; answers result b x; answers result a y
+call c Read 40; assistant say done; prompt "and now"; assistant say "done too"
+`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
 	r.All()
-	if diff := cmp.Diff([]string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r))
 	call := r.View.Edits()[0].Call
 	if call == nil || call.Then == nil || call.Then.Then != nil || call.Output != 40 {
 		t.Errorf("%+v", call)

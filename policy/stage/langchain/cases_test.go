@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -128,14 +126,10 @@ func TestUpstreamDefaults(t *testing.T) {
 	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	p, edit := clearing(t), f.Defaults.Edit
 	got := []any{p.Trigger, p.Keep, p.ClearAtLeast, p.ClearToolInputs, p.Placeholder}
-	if diff := cmp.Diff([]any{edit.Trigger, edit.Keep, edit.Least, edit.Inputs, edit.Placeholder}, got); diff != "" {
-		t.Errorf("clearing: -upstream +preset\n%s", diff)
-	}
+	stagetest.Same(t, []any{edit.Trigger, edit.Keep, edit.Least, edit.Inputs, edit.Placeholder}, got, "clearing: -upstream +preset")
 	q, summary := summarizing(t), f.Defaults.Summary
 	got = []any{contextSizeByType{"fraction", q.TriggerFraction}, contextSizeByType{"fraction", q.KeepFraction}, q.Prompt}
-	if diff := cmp.Diff([]any{summary.Trigger, summary.Keep, quarter(summary.Prompt)}, got); diff != "" {
-		t.Errorf("summarization: -upstream +preset\n%s", diff)
-	}
+	stagetest.Same(t, []any{summary.Trigger, summary.Keep, quarter(summary.Prompt)}, got, "summarization: -upstream +preset")
 }
 
 // TestUpstreamClearing compares what each request holds with what LangChain's own agent sent.
@@ -163,9 +157,7 @@ func TestUpstreamClearing(t *testing.T) {
 				}
 			}
 			want := tt.Cleared[k]
-			if diff := cmp.Diff(want, [2]string{strings.Join(got[0], " "), strings.Join(got[1], " ")}); diff != "" {
-				t.Errorf("seed %d, request %d, %+v: -upstream +stage\n%s", tt.Seed, k+1, tt.Edit, diff)
-			}
+			stagetest.Same(t, want, [2]string{strings.Join(got[0], " "), strings.Join(got[1], " ")}, tt.Seed, k+1, tt.Edit)
 			requests++
 		}
 		r.All()

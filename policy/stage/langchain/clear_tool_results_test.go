@@ -2,7 +2,6 @@ package langchain
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -160,23 +159,15 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		{before - 1, []string{"clear@5 m2", "clear@6 m4"}},
 	} {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(func(p *ClearToolResults) { p.Trigger = tt.trigger }))).All()
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("%d tokens, trigger %d: -want +got\n%s", size, tt.trigger, diff)
-		}
+		stagetest.Same(t, tt.want, r.Edits(), size, tt.trigger)
 	}
 	if size := langchainCount([]langchainMessage{{role: "user", text: 4*99997 - 4}}); size != 100000 {
 		t.Fatalf("%d tokens", size)
 	}
 	for over, want := range map[int]int{0: 0, 1: 1} { // the source's own figures
-		c := stagetest.NewConvo()
-		c.Prompt("go")
-		c.Call("a", "Read", 40)
-		c.Call("b", "Read", 40)
-		c.Call("c", "Read", 40)
-		c.Call("d", "Read", 40)
+		c := stagetest.Talk(`prompt go; call a Read 40; call b Read 40; call c Read 40; call d Read 40`)
 		rest := langchainCount(langchainList(c, len(c.Messages)))
-		c.Prompt(strings.Repeat("x", 4*(100000-rest-3)-4+over))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt x*%d; assistant say done`, 4*(100000-rest-3)-4+over)
 		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All(); len(r.View.Edits()) != want {
 			t.Errorf("%d characters over 100,000 tokens: edits %v, want %d", over, r.Edits(), want)
 		}
@@ -207,9 +198,7 @@ func TestClearToolResultsChoice(t *testing.T) {
 			p := clientClearing(tt.change)
 			p.Trigger = langchainCount(langchainList(c, len(c.Messages)-1)) - 1
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), p)).All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
 				if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
 					t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)

@@ -2,11 +2,8 @@ package openclaw
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -35,16 +32,14 @@ func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration
 // longResults is a prompt, calls with results of so many characters, and answers until there are three assistant
 // messages behind the last result.
 func longResults(chars ...int) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i, n := range chars {
-		c.Call(fmt.Sprint(i), "Read", n)
+		c.Play(`call %v Read %d`, i, n)
 	}
 	for range 3 {
-		c.Assistant(stagetest.Say("done"))
-		c.Prompt("next")
+		c.Play(`assistant say done; prompt next`)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	return c
 }
 
@@ -70,9 +65,7 @@ func TestCacheTTLPruneGap(t *testing.T) {
 		{time.Hour, 0, nil},
 	} {
 		r := pause(t, longResults(10000), ttlPruning(func(p *CacheTTLPrune) { p.TTL = tt.ttl }), tt.gap, 30000)
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("%v, ttl %v: -want +got\n%s", tt.gap, tt.ttl, diff)
-		}
+		stagetest.Same(t, tt.want, r.Edits(), tt.gap, tt.ttl)
 	}
 }
 
@@ -118,17 +111,13 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := pause(t, longResults(tt.chars...), ttlPruning(tt.change), time.Hour, tt.window)
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
 	// The documentation's own figure.
 	for chars, want := range map[int]int{49999: 0, 50000: 1} {
 		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
-		if got := len(r.View.Edits()); got != want {
-			t.Errorf("%d characters: edits %v, want %d", chars, r.Edits(), want)
-		}
+		stagetest.Same(t, want, len(r.View.Edits()), chars, r.Edits())
 	}
 }
 
@@ -143,9 +132,7 @@ func TestCacheTTLPruneAssistants(t *testing.T) {
 		5: nil,
 	} {
 		r := pause(t, stagetest.RoundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
-		if diff := cmp.Diff(want, r.Edits()); diff != "" {
-			t.Errorf("the newest %d: -want +got\n%s", keep, diff)
-		}
+		stagetest.Same(t, want, r.Edits(), keep)
 	}
 }
 
@@ -165,33 +152,24 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 		{"characters of two units", stagetest.Result("a", "😀😀😀😀😀😀"), "😀😀\n...\n😀" + fmt.Sprintf(note, 12)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 4000))
-			c.Assistant(stagetest.Use("a", "Read"))
+			c := stagetest.Talk(`prompt x*4000; assistant use a Read`)
 			at := c.Answers(tt.p)
 			for range 3 {
-				c.Assistant(stagetest.Say("done"))
-				c.Prompt("next")
+				c.Play(`assistant say done; prompt next`)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := pause(t, c, ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars, p.SoftHeadChars, p.SoftTailChars = 8, 4, 3 }), time.Hour, 8000)
-			if diff := cmp.Diff(tt.want, r.Shown(at)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Shown(at))
 		})
 	}
 	// An image of a short result becomes words too.
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"))
+	c := stagetest.Talk(`prompt go; assistant use a Read`)
 	at := c.Answers(stagetest.Results("a", "above", stagetest.Image, "below"))
 	for range 4 {
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 	}
 	r := pause(t, c, ttlPruning(nil), time.Hour, 20000)
-	if got := r.Shown(at); got != "above\n[image removed during context pruning]\nbelow" {
-		t.Errorf("%q", got)
-	}
+	stagetest.Same(t, "above\n[image removed during context pruning]\nbelow", r.Shown(at))
 }
 
 func TestCacheTTLPruneChars(t *testing.T) {
@@ -205,46 +183,50 @@ func TestCacheTTLPruneChars(t *testing.T) {
 		c.Answers(stagetest.Results("a", "123", stagetest.Image, "4567", stagetest.Image)):             7 + 2*8000,
 		c.User(session.ClassPrompt, stagetest.Say("😀"), stagetest.Block(jsonl.KindImage, "image", "")): 2 + 8000,
 	} {
-		if got := openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)); got != want {
-			t.Errorf("message %d: %d characters, want %d", m, got, want)
-		}
+		stagetest.Same(t, want, openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)), m)
 	}
 }
 
 func TestGlob(t *testing.T) {
-	for _, tt := range []struct {
-		pattern, name string
-		want          bool
-	}{
-		{"read", "read", true}, {"read", "reader", false}, {"read", "rea", false}, {"*", "", true}, {"*", "x", true},
-		{"re*", "read", true}, {"re*", "are", false}, {"*ad", "read", true}, {"*ad", "reads", false}, {"*image*", "get_image_of", true},
-		{"*image*", "imag", false}, {"a*b*c", "axxbyyc", true}, {"a*b*c", "ac", false}, {"a*a", "a", false}, {"a*a", "aa", true},
-		{"*ab*ab", "abab", true}, {"*ab*ab", "ab", false}, {"", "", true}, {"", "x", false}, {"a**b", "ab", true},
-	} {
-		if got := glob(tt.pattern, tt.name); got != tt.want {
-			t.Errorf("%q fits %q: %t, want %t", tt.name, tt.pattern, got, tt.want)
-		}
-	}
+	stagetest.Rows(t, `
+read    | read         | true
+read    | reader       | false
+read    | rea          | false
+*       | ""           | true
+*       | x            | true
+re*     | read         | true
+re*     | are          | false
+*ad     | read         | true
+*ad     | reads        | false
+*image* | get_image_of | true
+*image* | imag         | false
+a*b*c   | axxbyyc      | true
+a*b*c   | ac           | false
+a*a     | a            | false
+a*a     | aa           | true
+*ab*ab  | abab         | true
+*ab*ab  | ab           | false
+""      | ""           | true
+""      | x            | false
+a**b    | ab           | true
+`, func(pattern, name string, want bool) {
+		stagetest.Same(t, want, glob(pattern, name), name, pattern)
+	})
 }
 
 // TestLimits: nothing is cleared below the share at which trimming begins, whatever the share for clearing.
 func TestLimits(t *testing.T) {
-	for _, tt := range []struct {
-		soft, hard float64
-		want       []int
-	}{
-		{0.3, 0.5, []int{60000, 100000}},
-		{0.9, 0.5, []int{180000, 180000}},
-	} {
+	stagetest.Rows(t, `
+0.3 | 0.5 | [60000,100000]
+0.9 | 0.5 | [180000,180000]
+`, func(soft, hard float64, want []int) {
 		d := defineCacheTTLPrune()
 		p := d.Params.(*CacheTTLPrune)
-		p.SoftTrimRatio, p.HardClearRatio = tt.soft, tt.hard
+		p.SoftTrimRatio, p.HardClearRatio = soft, hard
 		var got []int
 		for _, l := range (&policy.StageConfig{Definition: d, Params: p}).Limits(policy.Circumstances{Window: 200000}).List {
 			got = append(got, l.Tokens)
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%v, %v: %s", tt.soft, tt.hard, diff)
-		}
-	}
+		stagetest.Same(t, want, got, soft, hard)
+	})
 }

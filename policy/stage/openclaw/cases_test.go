@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -137,9 +135,7 @@ func TestUpstream(t *testing.T) {
 					}
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("seed %d, request %d: -upstream +stage\n%s", tt.Seed, k+1, diff)
-			}
+			stagetest.Same(t, want, got, tt.Seed, k+1)
 			for _, x := range tt.Changed[k] {
 				if x.Cleared {
 					clears++

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // oracleCase is one input with the answers of OpenCode's own code.
@@ -159,9 +160,7 @@ func (c *oracleCase) check(t *testing.T) (count, byHand int) {
 			case !expected:
 				t.Errorf("%s: %q is answered but not expected", name, key)
 			default:
-				if diff := cmp.Diff(want, answer); diff != "" {
-					t.Errorf("%s: %s (-opencode +here):\n%s", name, key, diff)
-				}
+				stagetest.Same(t, want, answer, name, key)
 			}
 		}
 	}

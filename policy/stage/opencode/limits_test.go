@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/policy"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // A provider's limits are those of the newest table that is no later than the day.
@@ -31,9 +32,7 @@ func TestLimits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := find(c.provider, c.model, day); got != c.want {
-			t.Errorf("%s %s on %s: %+v, want %+v", c.provider, c.model, c.day, got, c.want)
-		}
+		stagetest.Same(t, c.want, find(c.provider, c.model, day), c.provider, c.model, c.day)
 	}
 }
 

@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // decisions are those of the three versions, oldest version first.
@@ -51,9 +50,7 @@ func TestLoopDecision(t *testing.T) {
 		var s session
 		s.user(text("do it"))
 		s.assistant(test.finish, test.part)
-		if got := decisions(t, s.messages, opencode.Config{}); got != test.want {
-			t.Errorf("finish %q, %s part: %v, want %v", test.finish, test.part.Type, got, test.want)
-		}
+		stagetest.Same(t, test.want, decisions(t, s.messages, opencode.Config{}), test.finish, test.part.Type)
 	}
 
 	// A queued prompt: by id it is older than the answer, but it is not the one answered.
@@ -86,9 +83,7 @@ func TestLoopTasks(t *testing.T) {
 	s.user(opencode.Part{Type: opencode.PartCompaction})
 	// The oldest is served first at 1.1.36, the newest in later versions.
 	want := [3]opencode.Decision{opencode.DecideSubtask, opencode.DecideCompaction, opencode.DecideCompaction}
-	if got := decisions(t, s.messages, opencode.Config{}); got != want {
-		t.Errorf("got %v, want %v", got, want)
-	}
+	stagetest.Same(t, want, decisions(t, s.messages, opencode.Config{}))
 }
 
 // TestLoopClockWraps has ids that start again from the beginning: only the order by time knows which message is the
@@ -140,9 +135,7 @@ func TestWrapQueued(t *testing.T) {
 					got = append(got, p.Text)
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s, step %d:\n%s", v.Name, step, diff)
-			}
+			stagetest.Same(t, want, got, v.Name, step)
 		}
 	}
 	if s.messages[2].Parts[0].Text != "queued" {
@@ -157,9 +150,7 @@ func TestFilterUnfinishedCompaction(t *testing.T) {
 	s.user(opencode.Part{Type: opencode.PartCompaction})
 	s.assistant("", text("half a summary")).Info.Summary = true
 	for _, v := range opencode.Versions() {
-		if got := len(v.FilterCompacted(s.messages)); got != len(s.messages) {
-			t.Errorf("%s: %d of %d messages are visible", v.Name, got, len(s.messages))
-		}
+		stagetest.Same(t, len(s.messages), len(v.FilterCompacted(s.messages)), v.Name)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 var claude = opencode.Model{ProviderID: "anthropic", ID: "claude", Limit: opencode.Limit{Context: 200000, Output: 64000}}
@@ -142,9 +143,7 @@ func TestModelMessages(t *testing.T) {
 			if v.Name == "pinned" || want == "" {
 				want = test.pinned
 			}
-			if diff := cmp.Diff(want, modelJSON(v, &s, test.model, test.options)); diff != "" {
-				t.Errorf("%s: %s:\n%s", v.Name, test.about, diff)
-			}
+			stagetest.Same(t, want, modelJSON(v, &s, test.model, test.options), v.Name, test.about)
 		}
 	}
 }
@@ -166,9 +165,7 @@ func TestModelMessageSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, got, _ := strings.Cut(string(data), `"input":`)
-		if got != want+"}]}" {
-			t.Errorf("%s is written as %s, want %s", input, got, want)
-		}
+		stagetest.Same(t, want+"}]}", got, input, want)
 	}
 }
 
@@ -213,13 +210,9 @@ func TestTailBudget(t *testing.T) {
 	} {
 		limit := opencode.Limit{Context: usable + 32000, Output: 32000}
 		for i, v := range opencode.Versions()[1:] {
-			if got := v.TailBudget(limit, opencode.Config{}); got != want[i] {
-				t.Errorf("%s: usable %d: budget %d, want %d", v.Name, usable, got, want[i])
-			}
+			stagetest.Same(t, want[i], v.TailBudget(limit, opencode.Config{}), v.Name, usable)
 			cfg := opencode.Config{Compaction: opencode.CompactionConfig{PreserveRecentTokens: pointer(7)}}
-			if got := v.TailBudget(limit, cfg); got != 7 {
-				t.Errorf("%s: configured budget %d, want 7", v.Name, got)
-			}
+			stagetest.Same(t, 7, v.TailBudget(limit, cfg), v.Name)
 		}
 	}
 }
@@ -261,9 +254,7 @@ func TestSelectTail(t *testing.T) {
 	} {
 		cfg := opencode.Config{Compaction: opencode.CompactionConfig{PreserveRecentTokens: &test.budget, TailTurns: test.turns}}
 		got := test.version.SelectTail(s.messages, claude, cfg)
-		if got.ID != test.want {
-			t.Errorf("%s: tail starts at %q, want %q", test.about, got.ID, test.want)
-		}
+		stagetest.Same(t, test.want, got.ID, test.about)
 		if got.ID == "" != (got.Start == len(s.messages)) {
 			t.Errorf("%s: tail %+v", test.about, got)
 		}

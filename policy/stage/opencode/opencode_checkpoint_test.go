@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -35,14 +33,11 @@ func TestCheckpointDue(t *testing.T) {
 		{"179,999 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35989, map[string]bool{"2.0.3": true, "2.0.21": false}},
 	} {
 		for _, rules := range checkpointRules {
-			c := stagetest.NewConvo()
-			c.Prompt("go on")
+			c := stagetest.Talk(`prompt "go on"`)
 			if tt.result < 0 {
-				c.Assistant(stagetest.Say("done"))
-				c.Prompt("x")
+				c.Play(`assistant say done; prompt x`)
 			} else {
-				c.Assistant(stagetest.Use("a", "read"))
-				c.Answers(stagetest.Result("a", strings.Repeat("x", tt.result)))
+				c.Play(`assistant use a read; answers result a x*%d`, tt.result)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
 			for m := range c.Messages {
@@ -50,9 +45,7 @@ func TestCheckpointDue(t *testing.T) {
 			}
 			r.Last, r.MaxOutput = policy.Response{Usage: tt.usage, Known: true, Message: 1}, 64000
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			if got := r.View.Epoch() > 0; got != tt.want[rules] {
-				t.Errorf("%s, %s: compacted %t", tt.name, rules, got)
-			}
+			stagetest.Same(t, tt.want[rules], r.View.Epoch() > 0, tt.name, rules)
 		}
 	}
 }
@@ -77,9 +70,7 @@ func TestCheckpointLimits(t *testing.T) {
 			if !ok {
 				got = -1
 			}
-			if got != tt.want[i] {
-				t.Errorf("%s %+v: %d, want %d", rules, tt, got, tt.want[i])
-			}
+			stagetest.Same(t, tt.want[i], got, rules, tt)
 		}
 	}
 }
@@ -88,13 +79,9 @@ func TestCheckpointLimits(t *testing.T) {
 func TestCheckpointAnchor(t *testing.T) {
 	for _, failed := range []bool{false, true} {
 		for i, rules := range checkpointRules {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 400))
-			c.Assistant(stagetest.Say("one"))
-			c.Prompt(strings.Repeat("x", 400))
-			c.Assistant(stagetest.Say(strings.Repeat("x", 200)))
+			c := stagetest.Talk(`prompt x*400; assistant say one; prompt x*400; assistant say x*200`)
 			c.Messages[3].Model = "gpt-6-sol"
-			c.Prompt(strings.Repeat("x", 40))
+			c.Play(`prompt x*40`)
 			r := stagetest.NewRun(t, c)
 			for m := range c.Messages {
 				r.View.Join(m)
@@ -117,9 +104,7 @@ func TestCheckpointAnchor(t *testing.T) {
 			if failed {
 				want = 10210
 			}
-			if got := s.used(at); got != want {
-				t.Errorf("%s, failed %t: %d, want %d", rules, failed, got, want)
-			}
+			stagetest.Same(t, want, s.used(at), rules, failed)
 		}
 	}
 }
@@ -136,9 +121,7 @@ func TestCheckpointNoUsage(t *testing.T) {
 	}
 	s := stage.(*opencodeCheckpoint)
 	s.sums.Follow(r.View)
-	if got := s.used(&policy.Context{View: r.View, Overhead: 1550}); got != 6050 {
-		t.Errorf("%d", got)
-	}
+	stagetest.Same(t, 6050, s.used(&policy.Context{View: r.View, Overhead: 1550}))
 }
 
 // Cases 6 to 10: which of the messages stay as text, by name and estimate.
@@ -176,21 +159,15 @@ func TestCheckpointTail(t *testing.T) {
 		if from := checkpointing("2.0.21").kept(list, tt.again); from < len(list) {
 			got, _, _ = strings.Cut(tt.list[from], " ")
 		}
-		if got != tt.want {
-			t.Errorf("%s: from %q, want %q", tt.name, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, got, tt.name)
 	}
 }
 
 // Cases 8 to 12 in a view: the message that takes its place, the call behind it, what fails.
 func TestCheckpointView(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("a", 400))
-	c.Assistant(stagetest.Think("hm"), stagetest.Say("b"), stagetest.Use("a", "read"))
-	c.Answers(stagetest.Result("a", strings.Repeat("c", 1300)))
-	c.Prompt("d")
+	c := stagetest.Talk(`prompt a*400; assistant think hm say b use a read; answers result a c*1300; prompt d`)
 	c.Attach("system", stagetest.Say("the date is another"))
-	c.Assistant(stagetest.Say("e"))
+	c.Play(`assistant say e`)
 	texts := func(r *stagetest.Bench) (list []string) {
 		for id := range r.View.Items {
 			if s := r.View.Synthetic(id); s != nil {
@@ -210,9 +187,7 @@ func TestCheckpointView(t *testing.T) {
 	}
 	r.Fire(policy.Manual, 2, policy.Context{})
 	want := []string{"user: \n</summary>\n\n<recent-context>\n[User]: d\n\n[Assistant]: e\n</recent-context>\n</conversation-checkpoint>"}
-	if diff := cmp.Diff(want, texts(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, texts(r))
 	call := r.View.Edits()[0].Call
 	if call.Output != 5000 || call.Input != input || call.Cut == nil || call.Cut.Item != 3 || call.Prefix != "session" || call.Prompt != 681 {
 		t.Errorf("%+v, want input %d cut at 3", call, input)
@@ -250,9 +225,7 @@ func TestCheckpointCutAndOverflow(t *testing.T) {
 		r.Last = policy.Response{Usage: jsonl.Usage{Input: 1000}, Known: true, Message: 1}
 		r.Fire(policy.Prepare, 1, policy.Context{})
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := len(r.View.Edits()); got != map[bool]int{true: 1}[auto] {
-			t.Errorf("auto %t: %d edits", auto, got)
-		}
+		stagetest.Same(t, map[bool]int{true: 1}[auto], len(r.View.Edits()), auto)
 	}
 }
 
@@ -262,10 +235,9 @@ func TestCheckpointTooLarge(t *testing.T) {
 		kind  policy.EditKind
 		input int
 	}{"2.0.3": {policy.KindFail, 0}, "2.0.21": {policy.KindSummarize, 180000 - 42}} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for range 30 {
-			c.Assistant(stagetest.Say(strings.Repeat("x", 36000)))
+			c.Play(`assistant say x*36000`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
 		r.MaxOutput = 64000

@@ -1,10 +1,7 @@
 package opencode
 
 import (
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -56,9 +53,7 @@ func TestOpencodeOverflow(t *testing.T) {
 			}
 			r.Last = policy.Response{Usage: tt.usage, Known: true, Message: 1}
 			r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
-			if got := r.View.Epoch() > 0; got != tt.want {
-				t.Errorf("compacted %t, want %t", got, tt.want)
-			}
+			stagetest.Same(t, tt.want, r.View.Epoch() > 0, "compacted")
 			// The same response is answered once.
 			n := len(r.View.Edits())
 			r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
@@ -78,33 +73,27 @@ func TestOpencodeCompactionView(t *testing.T) {
 		}
 		return list
 	}
-	for _, tt := range []struct {
-		name   string
-		manual bool
-		want   []string
-	}{
-		{"on overflow", false, []string{"user: What did we do so far?", "assistant: ", "user: Continue if you have next steps"}},
-		{"by hand", true, []string{"user: What did we do so far?", "assistant: "}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	stagetest.Rows(t, `
+on overflow | false | ["user: What did we do so far?","assistant: ","user: Continue if you have next steps"]
+by hand     | true  | ["user: What did we do so far?","assistant: "]
+`, func(name string, manual bool, want []string) {
+		t.Run(name, func(t *testing.T) {
 			r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(), overflow(nil)))
 			for m := range 3 {
 				r.View.Join(m)
 			}
 			r.Last = policy.Response{Usage: jsonl.Usage{Input: 170000}, Known: true, Message: 1}
-			if tt.manual {
+			if manual {
 				r.Fire(policy.Manual, 1, policy.Context{MaxOutput: 64000})
 			} else {
 				r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
 			}
-			if diff := cmp.Diff(tt.want, texts(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, texts(r))
 			if v := view.CheckAPI(r.View); v != nil {
 				t.Errorf("%v", v)
 			}
 		})
-	}
+	})
 }
 
 // The 1.18 summariser is shown 2,000 characters of an output, its share of the tokens rounded down, and all of any
@@ -112,16 +101,11 @@ func TestOpencodeCompactionView(t *testing.T) {
 func TestOpencodeSummarisedOutput(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 1999: 500, 2000: 500, 2001: 499, 2004: 500, 8000: 500, 80000: 500} {
 		for count, prompt := range map[string]int{"1.18": 537, "1.18.3": 225} {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 8004))
-			c.Call("a", "Read", n)
-			c.Assistant(stagetest.Say(strings.Repeat("x", 8000)))
+			c := stagetest.Talk(`prompt x*8004; call a Read %d; assistant say x*8000`, n)
 			p := keeping(count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt
-			if got := compacted(t, c, p).View.Edits()[0].Call.Input; got != want {
-				t.Errorf("%s, an output of %d: input %d, want %d", count, n, got, want)
-			}
+			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
 		}
 	}
 }

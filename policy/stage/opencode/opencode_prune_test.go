@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -29,7 +27,7 @@ func prompts(turns ...[]int) (c *stagetest.Convo, at map[string]int) {
 			id := fmt.Sprintf("%d.%d", i+1, j+1)
 			at[id] = c.Call(id, "Bash", 4*n)
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 	}
 	return c, at
 }
@@ -67,37 +65,27 @@ func TestOpencodePrune(t *testing.T) {
 			var got []string
 			for _, e := range r.View.Edits() {
 				got = append(got, ids[e.Target.Item])
-				if e.New.Text != "[Old tool result content cleared]" {
-					t.Errorf("%q", e.New.Text)
-				}
+				stagetest.Same(t, "[Old tool result content cleared]", e.New.Text)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 		})
 	}
 }
 
 // Results of parallel calls are visited in the order of the calls, however they came, as OpenCode has them.
 func TestOpencodePruneOrder(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Bash"), stagetest.Use("b", "Bash"))
-	c.Answers(stagetest.Result("b", strings.Repeat("b", 4*50000)))
+	c := stagetest.Talk(`prompt go; assistant use a Bash use b Bash; answers result b b*%d`, 4*50000)
 	at := c.Answers(stagetest.Result("a", strings.Repeat("a", 4*39000)))
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	for range 2 {
-		c.Prompt("go")
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt go; assistant say done`)
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
 	var got []policy.ItemID
 	for _, e := range r.View.Edits() {
 		got = append(got, e.Target.Item)
 	}
-	if diff := cmp.Diff([]policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)}, got)
 }
 
 // Failed outputs are no completed parts; a failed command is one where the shell reports it so.
@@ -106,9 +94,7 @@ func TestOpencodePruneErrors(t *testing.T) {
 		c, at := prompts([]int{90000}, []int{1}, []int{1})
 		c.Messages[at["1.1"]].Blocks[0].IsError = true
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(func(p *OpencodePrune) { p.BashErrors = shell }))).All()
-		if got := len(r.View.Edits()) > 0; got != shell {
-			t.Errorf("bash_errors %t: pruned %t", shell, got)
-		}
+		stagetest.Same(t, shell, len(r.View.Edits()) > 0, "bash_errors")
 	}
 }
 
@@ -117,7 +103,7 @@ func TestOpencodePruneQueued(t *testing.T) {
 	c, at := prompts([]int{90000}, []int{1})
 	queued := c.Prompt("also")
 	c.Messages[queued].Marks |= session.Queued
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil)).All()
 	if r.Shown(at["1.1"]) == "" {
 		t.Error("the result before three user messages, one of them queued, is not protected: pruned, want kept (startsTurn counts queued prompts)")
@@ -130,31 +116,27 @@ func TestOpencodePruneUnsent(t *testing.T) {
 		c, at := prompts([]int{90000}, []int{1})
 		c.Messages[len(c.Messages)-1].Unsent = unsent
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
-		if got := r.Shown(at["1.1"]) != ""; got != want {
-			t.Errorf("%d unsent: pruned %t, want %t", unsent, got, want)
-		}
+		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", unsent)
 	}
 }
 
 // A compaction's own request counts as a user message, others that it inserts do not, and the walk goes no further back
 // than its summary.
 func TestOpencodePruneSummary(t *testing.T) {
-	for _, tt := range []struct {
-		request bool // the first inserted message is the compaction's request
-		turns   int  // after it
-		want    bool
-	}{
-		{true, 1, true}, // the pair lies inside the two protected ones: its summary does not stop the walk
-		{true, 2, false},
-		{false, 1, false},
-	} {
-		c, at := prompts(append([][]int{{90000}}, make([][]int, tt.turns)...)...)
+	stagetest.Rows(t, `
+# request: the first inserted message is the compaction's request
+# turns: after it
+true  | 1 | true  # the pair lies inside the two protected ones: its summary does not stop the walk
+true  | 2 | false
+false | 1 | false
+`, func(request bool, turns int, want bool) {
+		c, at := prompts(append([][]int{{90000}}, make([][]int, turns)...)...)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), nil))
 		r.View.Join(0)
 		r.View.Join(1)
 		r.View.Join(2)
 		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
-			{Role: "user", Turn: tt.request, Contents: []policy.Content{{Tokens: 1}}},
+			{Role: "user", Turn: request, Contents: []policy.Content{{Tokens: 1}}},
 			{Role: "assistant", Summary: true, Contents: []policy.Content{{Tokens: 1}}},
 		}, Keep: []policy.ItemID{0, 1, 2}}); err != nil {
 			t.Fatal(err)
@@ -163,8 +145,6 @@ func TestOpencodePruneSummary(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
-		if got := r.Shown(at["1.1"]) != ""; got != tt.want {
-			t.Errorf("%+v: pruned %t", tt, got)
-		}
-	}
+		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", request)
+	})
 }

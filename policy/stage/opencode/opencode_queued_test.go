@@ -18,12 +18,11 @@ func TestOpencodeQueued(t *testing.T) {
 	for _, wrap := range []bool{true, false} {
 		c := stagetest.NewConvo()
 		typed := c.Prompt("fix it")
-		c.Assistant(stagetest.Use("a", "Bash"))
-		c.Answers(stagetest.Result("a", "ok"))
+		c.Play(`assistant use a Bash; answers result a ok`)
 		queued, blank := queue(c, "also the tests"), queue(c, " \n")
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		next := c.Prompt("thanks")
-		c.Assistant(stagetest.Say("welcome"))
+		c.Play(`assistant say welcome`)
 		want := "" // as recorded
 		if wrap {
 			want = wrapped

@@ -142,94 +142,92 @@ func TestOpencodeTailBudget(t *testing.T) {
 			c.Assistant(stagetest.Say(x(tt.turn[1])))
 			c.Prompt(x(tt.last))
 			r := compacted(t, c, keeping("1.18", -1, tt.budget))
-			if diff := cmp.Diff(from(c, tt.want), kept(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, from(c, tt.want), kept(r))
 		})
 	}
 }
 
 // The budget where none is set: a quarter of what is usable, the window less 32,000, within bounds.
 func TestOpencodeTailDefaultBudget(t *testing.T) {
-	for _, tt := range []struct {
-		count  string
-		window int
-		want   int
-	}{
-		{"1.18.3", 200000, 8000}, {"1.18", 200000, 15000},
-		{"1.18.3", 63996, 7999}, {"1.18.3", 64004, 8000},
-		{"1.18", 91996, 14999}, {"1.18", 92004, 15000},
-		{"1.18.3", 40004, 2001}, {"1.18.3", 39996, 2000},
-		{"1.18", 40004, 2001}, {"1.18", 36000, 2000},
-	} {
-		for n, fits := range map[int]bool{4*tt.want + 1: true, 4*tt.want + 2: false} {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 10000))
-			c.Prompt(strings.Repeat("x", n-55))
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(tt.count, -1, -1)))
-			r.Window = tt.window
+	stagetest.Rows(t, `
+1.18.3 | 200000 | 8000
+1.18   | 200000 | 15000
+1.18.3 | 63996  | 7999
+1.18.3 | 64004  | 8000
+1.18   | 91996  | 14999
+1.18   | 92004  | 15000
+1.18.3 | 40004  | 2001
+1.18.3 | 39996  | 2000
+1.18   | 40004  | 2001
+1.18   | 36000  | 2000
+`, func(count string, window, want int) {
+		for n, fits := range map[int]bool{4*want + 1: true, 4*want + 2: false} {
+			c := stagetest.Talk(`prompt x*10000; prompt x*%d`, n-55)
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(count, -1, -1)))
+			r.Window = window
 			r.View.Join(0)
 			r.View.Join(1)
 			r.Fire(policy.Manual, 0, policy.Context{MaxOutput: 64000})
-			if got := len(kept(r)) == 1; got != fits {
-				t.Errorf("%s, window %d, %d characters: kept %t, want %t", tt.count, tt.window, n, got, fits)
-			}
+			stagetest.Same(t, fits, len(kept(r)) == 1, count, window, n)
 		}
-	}
+	})
 }
 
 func TestOpencodeTailTurns(t *testing.T) {
-	for _, tt := range []struct {
-		count string
-		turns int
-		want  int // turns kept
-	}{
-		{"1.18.3", -1, 2}, {"1.18.3", 0, 0}, {"1.18.3", 1, 1}, {"1.18.3", 2, 2}, {"1.18.3", 3, 3},
-		{"1.18", -1, 4}, {"1.18", 0, 0}, {"1.18", 1, 1}, {"1.18", 2, 2}, {"1.18", 3, 3}, {"1.18", 9, 4},
-		{"1.1.36", -1, 0}, {"1.1.36", 2, 0},
-	} {
-		t.Run(fmt.Sprintf("%s, %d", tt.count, tt.turns), func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt(strings.Repeat("x", 9000)) // does not fit
+	stagetest.Rows(t, `
+# want: turns kept
+1.18.3 | -1 | 2
+1.18.3 | 0  | 0
+1.18.3 | 1  | 1
+1.18.3 | 2  | 2
+1.18.3 | 3  | 3
+1.18   | -1 | 4
+1.18   | 0  | 0
+1.18   | 1  | 1
+1.18   | 2  | 2
+1.18   | 3  | 3
+1.18   | 9  | 4
+1.1.36 | -1 | 0
+1.1.36 | 2  | 0
+`, func(count string, turns, want int) {
+		t.Run(fmt.Sprintf("%s, %d", count, turns), func(t *testing.T) {
+			c := stagetest.Talk(`prompt x*9000  # does not fit`)
 			for range 4 {
-				c.Prompt("and now")
-				c.Assistant(stagetest.Say("done"))
+				c.Play(`prompt "and now"; assistant say done`)
 			}
-			r := compacted(t, c, keeping(tt.count, tt.turns, 1000))
-			if diff := cmp.Diff(from(c, 9-2*tt.want), kept(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			r := compacted(t, c, keeping(count, turns, 1000))
+			stagetest.Same(t, from(c, 9-2*want), kept(r))
 		})
-	}
+	})
 }
 
 // A tail begins at an assistant message or a prompt, so a budget that only a result and what follows fit keeps what
 // follows.
 func TestOpencodeTailNotAtResult(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Read"))
-	c.Answers(stagetest.Result("a", "ok")) // 2
-	c.Assistant(stagetest.Say("well"))     // 3
-	for _, tt := range []struct {
-		stretch int // of the messages from this one on
-		less    int
-		want    int
-	}{{1, 0, 1}, {1, 1, 3}, {2, 0, 3}, {3, 0, 3}, {3, 1, 4}} {
+	c := stagetest.Talk(`
+prompt go; assistant use a Read; answers result a ok  # 2
+assistant say well  # 3
+`)
+	stagetest.Rows(t, `
+# stretch: of the messages from this one on
+1 | 0 | 1
+1 | 1 | 3
+2 | 0 | 3
+3 | 0 | 3
+3 | 1 | 4
+`, func(stretch, less, want int) {
 		r := stagetest.NewRun(t, c)
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
 		var ids []policy.ItemID
-		for _, m := range from(c, tt.stretch) {
+		for _, m := range from(c, stretch) {
 			ids = append(ids, policy.ItemID(m))
 		}
-		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - tt.less
+		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - less
 		got := kept(compacted(t, c, keeping("1.18", -1, budget)))
-		if diff := cmp.Diff(from(c, tt.want), got); diff != "" {
-			t.Errorf("from message %d less %d: -want +got\n%s", tt.stretch, tt.less, diff)
-		}
-	}
+		stagetest.Same(t, from(c, want), got, stretch, less)
+	})
 }
 
 // A history that fits whole is summarised whole.
@@ -238,9 +236,7 @@ func TestOpencodeTailWhole(t *testing.T) {
 	list, _ := stored(c)
 	whole := sizeOf(t, V1_18_34(), list)
 	for budget, want := range map[int][]int{whole - 1: from(c, 1), whole: nil, whole + 1: nil, 1 << 20: nil} {
-		if diff := cmp.Diff(want, kept(compacted(t, c, keeping("1.18", -1, budget)))); diff != "" {
-			t.Errorf("budget %d of %d: -want +got\n%s", budget, whole, diff)
-		}
+		stagetest.Same(t, want, kept(compacted(t, c, keeping("1.18", -1, budget))), budget, whole)
 	}
 }
 
@@ -248,32 +244,21 @@ func TestOpencodeTailWhole(t *testing.T) {
 func TestOpencodeTailOracle(t *testing.T) {
 	plain := stagetest.NewConvo()
 	for i := range 4 {
-		plain.Prompt(strings.Repeat("p", 1+30*i))
-		plain.Assistant(stagetest.Say(strings.Repeat("a", 50-10*i)))
+		plain.Play(`prompt p*%d; assistant say a*%d`, 1+30*i, 50-10*i)
 	}
-	tools := stagetest.NewConvo()
-	tools.Prompt("read \"both\"\n")
-	tools.Assistant(stagetest.Say("yes"), stagetest.Use("a", "Read"), stagetest.Use("b", "Grep"))
-	tools.Answers(stagetest.Result("a", strings.Repeat("\t\"x\"", 20)), stagetest.Result("b", ""))
-	tools.Call("c", "Read", 70)
-	tools.Assistant(stagetest.Say("done"))
-	tools.Prompt("once more 😀 é")
-	tools.Call("d", "Bash", 200)
-	tools.Call("e", "Bash", 20)
-	tools.Assistant(stagetest.Say("done"))
-	tools.Prompt("thanks")
-	odd := stagetest.NewConvo()
-	odd.Prompt("one")
+	tools := stagetest.Talk(`
+prompt "read \"both\"\n"; assistant say yes use a Read use b Grep; answers result a "\t\"x\""*20 result b ""
+call c Read 70; assistant say done; prompt "once more 😀 é"; call d Bash 200; call e Bash 20
+assistant say done; prompt thanks
+`)
+	odd := stagetest.Talk(`prompt one`)
 	signed := stagetest.Think("let me see\nwell")
 	signed.Signature = 40
 	odd.Assistant(signed, stagetest.Use("a", "Read"))
 	failed := stagetest.Result("a", "no such file")
 	failed.IsError = true
 	odd.Answers(failed)
-	odd.Assistant(stagetest.Say("hm"))
-	odd.Prompt("two")
-	odd.Prompt("three")
-	odd.Call("b", "Read", 10)
+	odd.Play(`assistant say hm; prompt two; prompt three; call b Read 10`)
 	for name, c := range map[string]*stagetest.Convo{"plain": plain, "tools": tools, "odd": odd, "uses": stagetest.Uses(3)} {
 		list, items := stored(c)
 		for _, v := range Versions() {
@@ -304,13 +289,14 @@ func TestOpencodeTailOracle(t *testing.T) {
 // out of what it summarises or keeps.
 func TestOpencodeTailView(t *testing.T) {
 	build := func() *stagetest.Convo {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", 4000))      // 0
-		c.Call("a", "Read", 400)                 // 1, 2
-		c.Prompt("and now")                      // 3
-		c.Assistant(stagetest.Say("done"))       // 4
-		c.Prompt("once more")                    // 5
-		c.Assistant(stagetest.Say("done again")) // 6
+		c := stagetest.Talk(`
+prompt x*4000  # 0
+call a Read 400  # 1, 2
+prompt "and now"  # 3
+assistant say done  # 4
+prompt "once more"  # 5
+assistant say "done again"  # 6
+`)
 		return c
 	}
 	v := V1_18_34()
@@ -353,18 +339,14 @@ func TestOpencodeTailView(t *testing.T) {
 			}
 			// The prompt of 4,000, the call and its result are summarised.
 			head := 1000 + policy.RoundQuarter(len(`Read{"path":"a"}`)) + 100
-			if got := r.View.Edits()[0].Call.Input; got != head+p.Prompt {
-				t.Errorf("the summariser is sent %d, want %d", got, head+p.Prompt)
-			}
+			stagetest.Same(t, head+p.Prompt, r.View.Edits()[0].Call.Input, "the summariser is sent")
 
 			r.View.Join(5)
 			r.View.Join(6)
 			before := r.View.Tokens()
 			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping("1.18", tt.turns, tt.budget))}
 			r.Fire(policy.Manual, 3, policy.Context{MaxOutput: 64000})
-			if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, stagetest.Order(r))
 			// What is kept is not summarised, nor is the first pair: the summary of 5,000 and the question.
 			head = before - 5000 - policy.RoundQuarter(len(CompactionPrompt))
 			for id := range r.View.Items {
@@ -372,9 +354,7 @@ func TestOpencodeTailView(t *testing.T) {
 					head -= r.View.Weight(id)
 				}
 			}
-			if got := r.View.Edits()[1].Call.Input; got != head+p.Prompt {
-				t.Errorf("the second is sent %d, want %d", got, head+p.Prompt)
-			}
+			stagetest.Same(t, head+p.Prompt, r.View.Edits()[1].Call.Input, "the second is sent")
 		})
 	}
 }
@@ -396,17 +376,13 @@ func TestOpencodeTailUnsent(t *testing.T) {
 		{"the next turn fits without it", 9, 62, nil, 1},
 		{"not with it", 9, 62, map[int]int{3: 1}, 2},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", 9000)) // does not fit
+		c := stagetest.Talk(`prompt x*9000  # does not fit`)
 		for range 2 {
-			c.Prompt("and now")
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`prompt "and now"; assistant say done`)
 		}
 		for m, n := range tt.unsent {
 			c.Messages[m].Unsent = n
 		}
-		if diff := cmp.Diff(from(c, tt.want), kept(compacted(t, c, keeping("1.18", tt.turns, tt.budget)))); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
+		stagetest.Same(t, from(c, tt.want), kept(compacted(t, c, keeping("1.18", tt.turns, tt.budget))), tt.name)
 	}
 }

@@ -29,15 +29,12 @@ func TestOpencodeTruncate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("run it")
-			c.Assistant(stagetest.Use("a", "Bash"))
+			c := stagetest.Talk(`prompt "run it"; assistant use a Bash`)
 			at := c.Answers(stagetest.Result("a", tt.text))
 			if tt.readBack {
 				c.Messages[at].Blocks[0].Offload = &session.Offload{Path: "a.txt", Text: jsonl.Measure(tt.text)}
 			}
-			c.Prompt("and now?")
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`prompt "and now?"; assistant say done`)
 			p := *defineOpencodeTruncate().Params.(*OpencodeTruncate)
 			p.Inline = tt.inline
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeTruncate(), &p))
@@ -78,12 +75,10 @@ func TestTruncateShell(t *testing.T) {
 		{"1.18.17", "Bash", "xééééé", head + "ééééé"},
 		{"1.18.17", "Bash", "xxéééée", head + "xéééée"},
 	} {
-		c := stagetest.NewConvo()
-		c.Prompt("run it")
-		c.Assistant(stagetest.Use("a", tt.tool))
+		c := stagetest.Talk(`prompt "run it"; assistant use a %q`, tt.tool)
 		at := c.Answers(stagetest.Result("a", tt.text))
 		c.Messages[at].Blocks[0].Offload = &session.Offload{Path: "a.txt", Text: jsonl.Measure(tt.text)}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		for i := range c.Messages {
 			c.Messages[i].Version = tt.version
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func pointer[T any](v T) *T { return &v }
@@ -41,9 +42,7 @@ func TestUsable(t *testing.T) {
 			if v.Name == "pinned" {
 				want = test.pinned
 			}
-			if got := v.Usable(test.limit, cfg, max); got != want {
-				t.Errorf("%s: usable of %+v = %d, want %d", v.Name, test.limit, got, want)
-			}
+			stagetest.Same(t, want, v.Usable(test.limit, cfg, max), v.Name, test.limit)
 		}
 	}
 }
@@ -52,12 +51,8 @@ func TestOverflowAtTheLimit(t *testing.T) {
 	limit := opencode.Limit{Context: 200000, Output: 64000}
 	for _, v := range opencode.Versions() {
 		for count, want := range map[int]bool{167999: false, 168000: v.Name != "pinned", 168001: true} {
-			if got := v.IsOverflow(count, 168000); got != want {
-				t.Errorf("%s: IsOverflow(%d) = %t", v.Name, count, got)
-			}
-			if got := v.Overflow(opencode.Tokens{Input: count}, limit, opencode.Config{}, nil, opencode.LoopTop); got != want {
-				t.Errorf("%s: Overflow(%d) = %t", v.Name, count, got)
-			}
+			stagetest.Same(t, want, v.IsOverflow(count, 168000), v.Name, count)
+			stagetest.Same(t, want, v.Overflow(opencode.Tokens{Input: count}, limit, opencode.Config{}, nil, opencode.LoopTop), v.Name, count)
 		}
 	}
 }
@@ -71,12 +66,8 @@ func TestCount(t *testing.T) {
 		if v.Name == "pinned" {
 			want, wantTotal = 1011, 1011
 		}
-		if got := v.Count(tokens); got != want {
-			t.Errorf("%s: count %d, want %d", v.Name, got, want)
-		}
-		if got := v.Count(total); got != wantTotal {
-			t.Errorf("%s: count with a total %d, want %d", v.Name, got, wantTotal)
-		}
+		stagetest.Same(t, want, v.Count(tokens), v.Name)
+		stagetest.Same(t, wantTotal, v.Count(total), v.Name)
 	}
 }
 
@@ -102,9 +93,7 @@ func TestOutputTokenMax(t *testing.T) {
 		"1e300": 1 << 53,
 	} {
 		env := opencode.Env{opencode.EnvOutputTokenMax: value}
-		if got := env.OutputTokenMax(); got != want {
-			t.Errorf("%q: %d, want %d", value, got, want)
-		}
+		stagetest.Same(t, want, env.OutputTokenMax(), value)
 	}
 }
 

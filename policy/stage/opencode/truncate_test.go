@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestTruncateLimits(t *testing.T) {
@@ -52,9 +53,7 @@ func TestTruncateText(t *testing.T) {
 		{opencode.TruncateOptions{Path: "/out", Task: true}, "a\nb\n\n...1 lines truncated...\n\n" + hint + opencode.TruncatedTaskAdvice},
 		{opencode.TruncateOptions{Path: "/out", Tail: true}, "...1 lines truncated...\n\n" + hint + opencode.TruncatedAdvice + "\n\nb\nc"},
 	} {
-		if got := opencode.Truncate("a\nb\nc", limits, test.options).Content; got != test.want {
-			t.Errorf("%+v:\n%s\nwant\n%s", test.options, got, test.want)
-		}
+		stagetest.Same(t, test.want, opencode.Truncate("a\nb\nc", limits, test.options).Content, test.options)
 	}
 }
 
@@ -65,8 +64,6 @@ func TestConfiguredTruncateLimits(t *testing.T) {
 		if v.Name == "pinned" {
 			want.MaxLines = 2000
 		}
-		if got := v.TruncateLimits(cfg); got != want {
-			t.Errorf("%s: %+v, want %+v", v.Name, got, want)
-		}
+		stagetest.Same(t, want, v.TruncateLimits(cfg), v.Name)
 	}
 }

@@ -47,22 +47,17 @@ func TestCondenserEventsSize(t *testing.T) {
 		if want == nil {
 			want = stagetest.Messages(0, tt.prompts)
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%d events: -want +got\n%s", tt.prompts+1, diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r), tt.prompts+1)
 	}
 }
 
 // The definition's example: calls and results are events.
 func TestCondenserEventsExample(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 58 {
-		c.Call(fmt.Sprint(i), "Read", 40)
+		c.Play(`call %v Read 40`, i)
 	}
-	c.Assistant(stagetest.Use("58", "Read"))
-	c.Prompt("never mind")
-	c.Assistant(stagetest.Say("well"))
+	c.Play(`assistant use 58 Read; prompt "never mind"; assistant say well`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
 	for m := range len(c.Messages) {
 		r.View.Join(m)
@@ -72,9 +67,7 @@ func TestCondenserEventsExample(t *testing.T) {
 	}
 	r.Fire(policy.Prepare, 0, policy.Context{})
 	want := append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(65, 120)...)
-	if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, stagetest.Order(r))
 }
 
 // sourceEvent is an event as the source has it.
@@ -227,9 +220,7 @@ func TestCondenserEventsCount(t *testing.T) {
 		3: c.Answers(stagetest.Result("a", "x"), stagetest.Result("b", "y"), stagetest.Say("and")),
 	} {
 		r := stagetest.NewRun(t, c)
-		if got := events(r.View, policy.ItemID(m)); got != want {
-			t.Errorf("message %d: %d events, want %d", m, got, want)
-		}
+		stagetest.Same(t, want, events(r.View, policy.ItemID(m)), m)
 	}
 }
 
@@ -237,7 +228,7 @@ func TestCondenserEventsTokens(t *testing.T) {
 	for tokens, want := range map[int]bool{1021: false, 1020: false, 1019: true} {
 		c := stagetest.NewConvo()
 		for range 80 {
-			c.Prompt(strings.Repeat("x", 4))
+			c.Play(`prompt x*4`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.MaxTokens = &tokens })))
 		r.Overhead = 940
@@ -245,9 +236,7 @@ func TestCondenserEventsTokens(t *testing.T) {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("80 tokens and 940, limit %d: condensed %t, want %t", tokens, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, tokens)
 	}
 }
 
@@ -265,16 +254,14 @@ func TestCondenserEventsManual(t *testing.T) {
 	} {
 		c := stagetest.NewConvo()
 		for range tt.prompts {
-			c.Prompt(strings.Repeat("x", 20000))
+			c.Play(`prompt x*20000`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.Manual = tt.manual })))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 0, policy.Context{})
-		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%d prompts: -want +got\n%s", tt.prompts, diff)
-		}
+		stagetest.Same(t, tt.want, stagetest.Order(r), tt.prompts)
 		for _, e := range r.View.Edits() {
 			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
 			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
@@ -285,16 +272,22 @@ func TestCondenserEventsManual(t *testing.T) {
 }
 
 func TestCondenserEventsRoom(t *testing.T) {
-	for _, tt := range []struct {
-		size, first int
-		ok          bool
-	}{{120, 4, true}, {120, 58, true}, {120, 59, false}, {100, 1, true}, {12, 4, true}, {11, 4, false}, {4, 0, true}, {4, 1, false}} {
-		_, err := defineCondenserEvents().New(condensing(func(p *CondenserEvents) { p.MaxSize, p.KeepFirst = tt.size, tt.first }))
+	stagetest.Rows(t, `
+120 | 4  | true
+120 | 58 | true
+120 | 59 | false
+100 | 1  | true
+12  | 4  | true
+11  | 4  | false
+4   | 0  | true
+4   | 1  | false
+`, func(size, first int, ok bool) {
+		_, err := defineCondenserEvents().New(condensing(func(p *CondenserEvents) { p.MaxSize, p.KeepFirst = size, first }))
 		var say *policy.Error
-		if (err == nil) != tt.ok || err != nil && (!errors.As(err, &say) || say.Hint == "") {
-			t.Errorf("%d events, %d first: %v", tt.size, tt.first, err)
+		if (err == nil) != ok || err != nil && (!errors.As(err, &say) || say.Hint == "") {
+			t.Errorf("%d events, %d first: %v", size, first, err)
 		}
-	}
+	})
 }
 
 func unitsOf(change func(*CondenserEvents)) *CondenserEvents {
@@ -315,10 +308,9 @@ func turns(rounds ...int) *stagetest.Convo {
 		for j := range max(n, -n) {
 			id := fmt.Sprint(i, "-", j)
 			if n < 0 && j == 0 {
-				c.Assistant(stagetest.Think("hm"), stagetest.Use(id, "Read"))
-				c.Answers(stagetest.Result(id, strings.Repeat("x", 400)))
+				c.Play(`assistant think hm use %q Read; answers result %q x*400`, id, id)
 			} else {
-				c.Call(id, "Read", 400)
+				c.Play(`call %q Read 400`, id)
 			}
 		}
 	}
@@ -364,9 +356,7 @@ func TestCondenserEventsUnits(t *testing.T) {
 			if want == nil {
 				want = stagetest.Messages(0, len(c.Messages))
 			}
-			if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, want, stagetest.Order(r))
 			for _, e := range r.View.Edits() {
 				if !strings.Contains(e.Reason, tt.reason) {
 					t.Errorf("%s: want %s", e.Reason, tt.reason)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -179,9 +177,7 @@ func TestUpstreamDefaults(t *testing.T) {
 			release.Rules, f.Defaults.ReserveTokens, f.Defaults.KeepRecentTokens,
 			quarter(release.Sizes[0]), quarter(release.Sizes[1]), quarter(release.Sizes[2]),
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -upstream +preset\n%s", release.Package, diff)
-		}
+		stagetest.Same(t, want, got, release.Package)
 	}
 }
 
@@ -238,12 +234,8 @@ func against(t *testing.T, f *caseFile, tt *upstreamCase, rules string, points [
 // compareOne compares one compaction. first is the message that stays, summary the length of one answer.
 func compareOne(t *testing.T, e *policy.Edit, w *compacted, first policy.ItemID, summary int) {
 	t.Helper()
-	if e.Keep[0] != first {
-		t.Errorf("request %d: the first that stays is %d, upstream's %d", e.Request, e.Keep[0], first)
-	}
-	if got := e.Detail["pre_tokens"]; got != w.Before {
-		t.Errorf("request %d: %d tokens before, upstream %d", e.Request, got, w.Before)
-	}
+	stagetest.Same(t, first, e.Keep[0], e.Request)
+	stagetest.Same(t, w.Before, e.Detail["pre_tokens"], e.Request)
 	var calls []int
 	for call := e.Call; call != nil; call = call.Then {
 		calls = append(calls, call.Input)
@@ -282,7 +274,5 @@ func TestUpstreamTrigger(t *testing.T) {
 		tokens, window := row[0].(float64), row[1].(float64)
 		got = append(got, [3]any{tokens, window, p.exceeds(int(tokens), int(window))})
 	}
-	if diff := cmp.Diff(f.Trigger, got); diff != "" {
-		t.Errorf("-upstream +stage\n%s", diff)
-	}
+	stagetest.Same(t, f.Trigger, got, "-upstream +stage")
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -17,14 +15,11 @@ import (
 // 3), an answer (4), a prompt and an answer (5). The requests have the given totals, in tokens.
 func bench(t *testing.T, change func(*PiCompaction), totals ...int) *stagetest.Bench {
 	t.Helper()
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("p", 400))
+	c := stagetest.Talk(`prompt p*400`)
 	for _, id := range []string{"a", "b", "c"} {
-		c.Call(id, "Read", 4000)
+		c.Play(`call %q Read 4000`, id)
 	}
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("next")
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt next; assistant say done`)
 	p := *definePiCompaction().Params.(*PiCompaction)
 	p.Reserve, p.KeepRecent, p.Summary = 1000, 1000, policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}
 	if change != nil {
@@ -58,9 +53,7 @@ func TestPiMoments(t *testing.T) {
 		{"after the last answer", rules("0.87"), []int{1000, 2000, 3000, 4000, 9500}, []string{"summarize@6"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, bench(t, tt.change, tt.totals...).All().Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, bench(t, tt.change, tt.totals...).All().Edits())
 		})
 	}
 }
@@ -69,9 +62,7 @@ func TestPiMoments(t *testing.T) {
 func TestPiOrder(t *testing.T) {
 	totals := []int{1000, 2000, 9000, 3000, 4000}
 	r := bench(t, nil, totals...).All()
-	if diff := cmp.Diff([]string{"summary", "m5", "m6", "m7", "m8", "m9"}, stagetest.Order(r)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{"summary", "m5", "m6", "m7", "m8", "m9"}, stagetest.Order(r))
 	e := r.View.Edits()[0]
 	if want := "used 10000 > 9000; summary: a placeholder of 10 tokens"; e.Reason != want {
 		t.Errorf("reason %q, want %q", e.Reason, want)
@@ -88,38 +79,30 @@ func TestPiOrder(t *testing.T) {
 }
 
 func TestPiFiles(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i, call := range []struct{ tool, input string }{
 		{"Read", `{"file_path":"/b"}`}, {"read", `{"path":"/a"}`}, {"Read", `{"file_path":"/c"}`}, {"Edit", `{"file_path":"/c"}`},
 		{"Bash", `{"path":"/x"}`}, {"Write", `no object`}, {"MultiEdit", `{"file_path":"/d"}`},
 	} {
 		id := string(rune('a' + i))
-		c.Assistant(stagetest.Calling(id, call.tool, call.input))
-		c.Answers(stagetest.Result(id, "ok"))
+		c.Play(`assistant calling %q %q %q; answers result %q ok`, id, call.tool, call.input, id)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	p := *definePiCompaction().Params.(*PiCompaction)
 	p.KeepRecent = 1
 	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), &p))
 	r.Manual = map[int]bool{7: true}
 	r.All()
 	want := "\n\n<read-files>\n/a\n/b\n</read-files>\n\n<modified-files>\n/c\n</modified-files>\n</summary>" // the newest call stays
-	if got := r.View.Edits()[0].Insert[0].Contents[2].Text; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	stagetest.Same(t, want, r.View.Edits()[0].Insert[0].Contents[2].Text)
 }
 
 // A request for a summary that does not fit fails, and is tried again when the agent stops the next time.
 func TestPiFails(t *testing.T) {
 	totals := []int{1000, 2000, 3000, 9500, 9500}
 	r := bench(t, func(p *PiCompaction) { p.Rules, p.Prompt, p.PrefixPrompt = "0.63", 9300, 9300 }, totals...).All()
-	if diff := cmp.Diff([]string{"fail@5 m0", "fail@6 m0"}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if limit := r.View.Edits()[0].Detail["limit_tokens"]; limit != 9200 {
-		t.Errorf("a limit of %d, want the window less 800", limit)
-	}
+	stagetest.Same(t, []string{"fail@5 m0", "fail@6 m0"}, r.Edits())
+	stagetest.Same(t, 9200, r.View.Edits()[0].Detail["limit_tokens"], "a limit of")
 }
 
 // The API counts a request: one that exceeds the window is refused, however small Pi's own estimate of it is.
@@ -134,9 +117,7 @@ func TestPiOverflow(t *testing.T) {
 		r := bench(t, nil, 1000, 2000, 3000, 4000, 4000)
 		r.Overhead = tt.overhead
 		r.All()
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("%d tokens that Pi does not count: -want +got\n%s", tt.overhead, diff)
-		}
+		stagetest.Same(t, tt.want, r.Edits(), tt.overhead)
 		for _, e := range r.View.Edits()[:min(1, len(tt.want))] {
 			if want := "the request of 10612 tokens > 10000, the window"; !strings.HasPrefix(e.Reason, want) {
 				t.Errorf("reason %q, want %q", e.Reason, want)

@@ -50,9 +50,7 @@ func TestOracle(t *testing.T) {
 		params := p.Stages[len(p.Stages)-1].Params
 		for _, want := range c.Thresholds {
 			auto, hard := params.(*QwenCompaction).thresholds(int(want[0]))
-			if diff := cmp.Diff(want, [3]float64{want[0], auto, hard}); diff != "" {
-				t.Errorf("thresholds: -upstream +got\n%s", diff)
-			}
+			stagetest.Same(t, want, [3]float64{want[0], auto, hard}, "thresholds: -upstream +got")
 		}
 		if c.Thresholds != nil {
 			continue

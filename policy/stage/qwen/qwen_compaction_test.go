@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -14,11 +12,7 @@ import (
 
 // talk is a conversation whose next prompt is a result of so many characters.
 func talk(t *testing.T, result, summary int) *stagetest.Bench {
-	c := stagetest.NewConvo()
-	c.Prompt(strings.Repeat("x", 40000))
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("go")
-	c.Call("a", "Read", result)
+	c := stagetest.Talk(`prompt x*40000; assistant say done; prompt go; call a Read %d`, result)
 	p := *defineQwenCompaction().Params.(*QwenCompaction)
 	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: summary}}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineQwenCompaction(), &p))
@@ -54,9 +48,7 @@ func TestQwenCompactionThreshold(t *testing.T) {
 		if tt.want {
 			want = []string{"summary", "acknowledgement", "m3", "m4"}
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%+v: -want +got\n%s", tt, diff)
-		}
+		stagetest.Same(t, want, stagetest.Order(r), tt)
 	}
 }
 
@@ -76,13 +68,9 @@ func TestQwenCompactionBreaker(t *testing.T) {
 		}
 		return len(r.View.Edits()) - before
 	}
-	if n := fails(5); n != 3 {
-		t.Errorf("%d tries, want 3", n)
-	}
+	stagetest.Same(t, 3, fails(5))
 	r.Last = last(178000, 0)
-	if n := fails(5); n != 3 {
-		t.Errorf("%d forced tries, want 3", n)
-	}
+	stagetest.Same(t, 3, fails(5))
 	if !strings.Contains(r.View.Edits()[5].Reason, "the last of 3 tries") {
 		t.Errorf("reason %q", r.View.Edits()[5].Reason)
 	}
@@ -98,8 +86,7 @@ func TestQwenCompressionFailed(t *testing.T) {
 	p.Rules, p.Summary = "0.12", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 50000}}
 	c := stagetest.NewConvo()
 	for range 4 {
-		c.Prompt(strings.Repeat("x", 20000))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt x*20000; assistant say done`)
 	}
 	c.Prompt("go")
 	s := &qwenCompression{QwenCompression: p, breaker: summarize.Breaker{Most: 1}}

@@ -16,15 +16,10 @@ func TestQwenCompressionAgain(t *testing.T) {
 		remove []policy.ItemID
 	}{
 		"a prompt waits beside a result": {before: func(c *stagetest.Convo) {
-			c.Prompt(long)
-			c.Call("a", "Read", 40000)
-			c.Prompt("more") // typed while the tool ran
+			c.Play(`prompt %q; call a Read 40000; prompt more  # typed while the tool ran`, long)
 		}},
 		"the open call before a prompt is removed": {before: func(c *stagetest.Convo) {
-			c.Prompt(long)
-			c.Assistant(stagetest.Use("open", "Read"))
-			c.Prompt("more")
-			c.Call("a", "Read", 10000)
+			c.Play(`prompt %q; assistant use open Read; prompt more; call a Read 10000`, long)
 		}, remove: []policy.ItemID{1}},
 	} {
 		p := *defineQwenCompression().Params.(*QwenCompression)
@@ -32,7 +27,7 @@ func TestQwenCompressionAgain(t *testing.T) {
 		c := stagetest.NewConvo()
 		tt.before(c)
 		n := len(c.Messages)
-		c.Call("b", "Read", 10000)
+		c.Play(`call b Read 10000`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineQwenCompression(), &p))
 		join := func(from, to int) {
 			for m := from; m < to; m++ {

@@ -1,10 +1,7 @@
 package roo
 
 import (
-	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/policy"
@@ -22,12 +19,11 @@ func condensing(change func(*RooCondense)) *RooCondense {
 
 // talk is a prompt, rounds calls and what they answered, and a request about to be made.
 func talk(rounds int) *stagetest.Convo {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range rounds {
-		c.Call(fmt.Sprint(i), "Read", 4000)
+		c.Play(`call %v Read 4000`, i)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	return c
 }
 
@@ -61,9 +57,7 @@ func TestRooCondenseLimit(t *testing.T) {
 		r := before(t, talk(3), condensing(func(p *RooCondense) { p.Percent = tt.percent }), tt.used)
 		r.Window = tt.window
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		if got := r.View.Epoch() > 0; got != tt.want {
-			t.Errorf("%d of %d at %g %%: condensed %t, want %t", tt.used, tt.window, tt.percent, got, tt.want)
-		}
+		stagetest.Same(t, tt.want, r.View.Epoch() > 0, tt.used, tt.window, tt.percent)
 	}
 }
 
@@ -80,9 +74,7 @@ func TestRooCondenseKeeps(t *testing.T) {
 	} {
 		r := before(t, talk(6), condensing(func(p *RooCondense) { p.Keep = tt.keep }), 171000)
 		r.Fire(policy.Manual, 6, policy.Context{})
-		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-			t.Errorf("keep %d: -want +got\n%s", tt.keep, diff)
-		}
+		stagetest.Same(t, tt.want, stagetest.Order(r), tt.keep)
 	}
 }
 
@@ -105,11 +97,7 @@ func TestRooCondenseCuts(t *testing.T) {
 	} {
 		r := before(t, talk(tt.rounds), condensing(tt.change), 175000)
 		r.Fire(policy.Prepare, tt.rounds, policy.Context{})
-		if diff := cmp.Diff(tt.want, stagetest.Order(r)); diff != "" {
-			t.Errorf("%d rounds: -want +got\n%s", tt.rounds, diff)
-		}
-		if diff := cmp.Diff(tt.edits, r.Edits()); diff != "" {
-			t.Errorf("%d rounds: edits: -want +got\n%s", tt.rounds, diff)
-		}
+		stagetest.Same(t, tt.want, stagetest.Order(r), tt.rounds)
+		stagetest.Same(t, tt.edits, r.Edits(), tt.rounds)
 	}
 }

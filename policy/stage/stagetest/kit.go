@@ -1,13 +1,20 @@
 package stagetest
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -32,6 +39,9 @@ func NewConvo() *Convo {
 	}
 }
 
+// Talk returns a conversation that Play begins.
+func Talk(format string, args ...any) *Convo { return NewConvo().Play(format, args...) }
+
 // BlockText is a block and its text.
 type BlockText struct {
 	session.Block
@@ -51,12 +61,7 @@ func Think(text string) BlockText { return Block(jsonl.KindThinking, "thinking",
 
 // Use returns a tool_use with a small input.
 func Use(id, tool string) BlockText {
-	p := Block(jsonl.KindToolUse, "tool_use", `{"path":"a"}`)
-	p.ID = id
-	p.Name = tool
-	p.JSON = p.Text
-	p.Text = jsonl.Metrics{}
-	return p
+	return Calling(id, tool, `{"path":"a"}`)
 }
 
 // Result returns a tool_result with string content.
@@ -156,6 +161,79 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 func (c *Convo) Call(id, tool string, n int) (answer int) {
 	c.Assistant(Use(id, tool))
 	return c.Answers(Result(id, strings.Repeat("x", n)))
+}
+
+// playWord is a word of Play, how often it is repeated, and what ends it.
+var playWord = regexp.MustCompile(`(?:("(?:[^"\\]|\\.)*")|(\S+?))(?:\*(\d+))?(;\s*|\s*\n\s*|[ \t]+|$)`)
+
+// Play appends messages that are written in short, in the form of fmt.Sprintf, each to the end of its line or ";":
+// "prompt TEXT", "call ID TOOL LENGTH" for a round, or assistant, answers or meta and their parts: "say TEXT", "think TEXT",
+// "use ID TOOL", "calling ID TOOL INPUT", "result ID TEXT", "failing ID TEXT". A word may be quoted, and x*400 is x 400 times. A
+// comment begins with " # ".
+func (c *Convo) Play(format string, args ...any) *Convo {
+	if len(args) > 0 {
+		format = fmt.Sprintf(format, args...)
+	}
+	var said []string
+	for line := range strings.Lines(format) {
+		line, _, _ = strings.Cut(line, " # ")
+		for _, m := range playWord.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
+			w := m[2]
+			n := 1
+			if m[1] != "" {
+				w, _ = strconv.Unquote(m[1])
+			}
+			if m[3] != "" {
+				n, _ = strconv.Atoi(m[3])
+			}
+			if said = append(said, strings.Repeat(w, n)); strings.TrimSpace(m[4]) != "" || m[4] == "" {
+				c.play(said)
+				said = nil
+			}
+		}
+	}
+	return c
+}
+
+func (c *Convo) play(said []string) {
+	var parts []BlockText
+	for p := said[1:]; len(p) > 1; {
+		n := 2
+		switch p[0] {
+		case "say":
+			parts = append(parts, Say(p[1]))
+		case "think":
+			parts = append(parts, Think(p[1]))
+		case "result":
+			parts = append(parts, Result(p[1], p[2]))
+			n = 3
+		case "failing":
+			parts = append(parts, Failing(p[1], p[2]))
+			n = 3
+		case "use":
+			parts = append(parts, Use(p[1], p[2]))
+			n = 3
+		case "calling":
+			parts = append(parts, Calling(p[1], p[2], p[3]))
+			n = 4
+		}
+		p = p[n:]
+	}
+	switch said[0] {
+	case "prompt":
+		c.Prompt(said[1])
+	case "call":
+		n, _ := strconv.Atoi(said[3])
+		c.Call(said[1], said[2], n)
+	case "assistant":
+		c.Assistant(parts...)
+	case "answers":
+		c.Answers(parts...)
+	case "meta":
+		c.User(session.ClassMeta, parts...)
+	default:
+		panic(said[0])
+	}
 }
 
 // RequestAfter is the number of the first request after message m.
@@ -326,9 +404,11 @@ func rounds(n, size int) *Convo {
 
 // Calling returns a tool_use with an input.
 func Calling(id, tool, input string) BlockText {
-	p := Use(id, tool)
-	p.Said = input
-	p.JSON = jsonl.Measure(input)
+	p := Block(jsonl.KindToolUse, "tool_use", input)
+	p.ID = id
+	p.Name = tool
+	p.JSON = p.Text
+	p.Text = jsonl.Metrics{}
 	return p
 }
 
@@ -350,12 +430,41 @@ func Messages(from, to int) (list []string) {
 // Registry returns a registry of the given stages.
 func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	t.Helper()
-	r, err := policy.NewRegistry(policy.Family{Name: "test", Stages: definitions})
-	if err == nil {
-		err = r.Check()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(policy.NewRegistry(policy.Family{Name: "test", Stages: definitions}))(t)
+	must.Do(t, r.Check())
 	return r
+}
+
+// Same fails a test whose result is not the one that is wanted; of says what it is of.
+func Same[T any](t testing.TB, want, got T, of ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v: -want +got\n%s", of, diff)
+	}
+}
+
+// Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ". A cell is JSON where its
+// parameter is no string or it is quoted. A row whose call fails the test is named.
+func Rows(t *testing.T, text string, call any) {
+	t.Helper()
+	f := reflect.ValueOf(call)
+	for row := range strings.Lines(strings.TrimSpace(text)) {
+		if row, _, _ = strings.Cut(row, "# "); strings.TrimSpace(row) == "" {
+			continue
+		}
+		var in []reflect.Value
+		for i, cell := range strings.Split(strings.TrimSpace(row), " | ") {
+			v := reflect.New(f.Type().In(i))
+			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
+				v.Elem().SetString(cell)
+			} else if err := json.Unmarshal([]byte(cell), v.Interface()); err != nil {
+				t.Fatalf("%s: %v", row, err)
+			}
+			in = append(in, v.Elem())
+		}
+		before := t.Failed()
+		if f.Call(in); t.Failed() && !before {
+			t.Errorf("the row is %s", row)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
 )
@@ -18,7 +19,7 @@ import (
 type OracleText [2]int
 
 // OracleContent is a content of a conversation of the cases, in the short form that scripts/oracle/lib/contents.mjs describes.
-type OracleContent []json.RawMessage
+type OracleContent []any
 
 // Oracle is a file of cases. T is what a product's cases hold.
 type Oracle[T any] struct {
@@ -59,51 +60,31 @@ func Print(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(t
 // Add appends contents to a conversation, one message each.
 func (o *Oracle[T]) Add(t testing.TB, c *Convo, contents []OracleContent) {
 	t.Helper()
-	get := func(raw json.RawMessage, to any) {
-		if err := json.Unmarshal(raw, to); err != nil {
-			t.Fatal(err)
-		}
-	}
+	said := func(v []any) string { return o.Text(OracleText{int(v[0].(float64)), int(v[1].(float64))}) }
 	for _, content := range contents {
-		var kind string
-		var text OracleText
-		get(content[0], &kind)
-		if kind != "r" {
-			get(content[1], &text[0])
-			get(content[2], &text[1])
-		}
-		switch kind {
+		var parts []BlockText
+		switch content[0] {
 		case "u":
-			c.Prompt(o.Text(text))
+			c.Prompt(said(content[1:]))
 		case "m":
-			var calls [][2]string
-			get(content[3], &calls)
-			var parts []BlockText
-			if text[1] > 0 {
-				parts = append(parts, Say(o.Text(text)))
+			if text := said(content[1:]); text != "" {
+				parts = append(parts, Say(text))
 			}
-			for _, call := range calls {
-				parts = append(parts, Use(call[0], call[1]))
+			for _, call := range content[3].([]any) {
+				call := call.([]any)
+				parts = append(parts, Use(call[0].(string), call[1].(string)))
 			}
 			c.Assistant(parts...)
 		case "r":
-			var results [][5]json.RawMessage
-			get(content[1], &results)
-			var parts []BlockText
-			for _, r := range results {
-				var id, key string
-				var said OracleText
-				get(r[0], &id)
-				get(r[2], &key)
-				get(r[3], &said[0])
-				get(r[4], &said[1])
-				part := Result(id, o.Text(said))
-				part.IsError = key == "error"
+			for _, r := range content[1].([]any) {
+				r := r.([]any)
+				part := Result(r[0].(string), said(r[3:]))
+				part.IsError = r[2] == "error"
 				parts = append(parts, part)
 			}
 			c.Answers(parts...)
 		default:
-			t.Fatalf("no content has the kind %q", kind)
+			t.Fatalf("no content has the kind %q", content[0])
 		}
 	}
 }
@@ -115,13 +96,5 @@ type Load func(name string, reg policy.Registry) (*policy.Policy, error)
 func Preset(t testing.TB, f policy.Family, load Load, name string) *policy.Policy {
 	t.Helper()
 	f.Presets = os.DirFS(".") // a test runs in the folder of its package, which has the family's policies
-	reg, err := policy.NewRegistry(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := load(name, reg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(load(name, must.Get(policy.NewRegistry(f))(t)))(t)
 }

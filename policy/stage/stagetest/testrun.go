@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -24,11 +25,7 @@ func Start(t testing.TB, def policy.Definition, params any) Named {
 	if params == nil {
 		params = def.Params
 	}
-	st, err := def.New(params)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Named{def, st}
+	return Named{def, must.Get(def.New(params))(t)}
 }
 
 // Bench goes through a conversation as the engine does: ingest, prepare, project, respond, turn end.

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -69,7 +67,7 @@ func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
 		var parts []stagetest.BlockText
 		switch e.kind {
 		case "u":
-			c.Prompt(strings.Repeat("x", e.n))
+			c.Play(`prompt x*%d`, e.n)
 			continue
 		case "r":
 			for j, n := range e.results {
@@ -130,9 +128,7 @@ func TestCases(t *testing.T) {
 	for _, tt := range f.Cases {
 		r := converse(t, tt.List, tt.Window)
 		r.Fire(policy.TurnEnd, 0, policy.Context{})
-		if diff := cmp.Diff(tt.End, stateOf(r, tt.List)); diff != "" {
-			t.Errorf("seed %d, when the agent stops: -upstream +stage\n%s", tt.Seed, diff)
-		}
+		stagetest.Same(t, tt.End, stateOf(r, tt.List), tt.Seed)
 		if len(tt.End.Kept) < len(tt.List) {
 			slid++
 		}
@@ -143,9 +139,7 @@ func TestCases(t *testing.T) {
 				r.Window = 1 // no more can be done
 			}
 			r.Fire(policy.Prepare, 0, policy.Context{})
-			if diff := cmp.Diff(want, stateOf(r, tt.List)); diff != "" {
-				t.Errorf("seed %d, reduction %d of %d: -upstream +stage\n%s", tt.Seed, i+1, len(tt.Steps), diff)
-			}
+			stagetest.Same(t, want, stateOf(r, tt.List), tt.Seed, i+1, len(tt.Steps))
 			reduced++
 		}
 	}

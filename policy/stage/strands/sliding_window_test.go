@@ -1,7 +1,6 @@
 package strands
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -104,40 +103,38 @@ func TestSlidingWindowSource(t *testing.T) {
 
 func TestSlidingWindowLimits(t *testing.T) {
 	// A prompt, an answer, and so on: every second message may begin a window.
-	for _, tt := range []struct {
-		turns    int
-		messages int
-		want     int // what is left at the last request
-	}{
-		{20, 40, 39}, {21, 40, 39}, {22, 40, 39}, {25, 40, 39}, // 40 would begin with an answer
-		{20, 39, 39}, {21, 39, 39}, {2, 2, 1}, {2, 3, 3},
-	} {
+	stagetest.Rows(t, `
+# want: what is left at the last request
+20 | 40 | 39  # 40 would begin with an answer
+21 | 40 | 39  # 40 would begin with an answer
+22 | 40 | 39  # 40 would begin with an answer
+25 | 40 | 39  # 40 would begin with an answer
+20 | 39 | 39
+21 | 39 | 39
+2  | 2  | 1
+2  | 3  | 3
+`, func(turns, messages, want int) {
 		c := stagetest.NewConvo()
-		for i := range tt.turns {
-			c.Prompt(fmt.Sprint(i))
-			c.Assistant(stagetest.Say("done"))
+		for i := range turns {
+			c.Play(`prompt %v; assistant say done`, i)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(tt.messages, "request", "prompt")))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(messages, "request", "prompt")))
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
-		if left != tt.want {
-			t.Errorf("%d messages, a window of %d: %d left, want %d", 2*tt.turns-1, tt.messages, left, tt.want)
-		}
-	}
+		stagetest.Same(t, want, left, 2*turns-1, messages)
+	})
 }
 
 // The definition's example: the fourth message is a tool result, the fifth the assistant's, the sixth a result again.
 func TestSlidingWindowExample(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	for i := range 2 {
-		c.Call(fmt.Sprint(i), "Read", 40)
+		c.Play(`call %v Read 40`, i)
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	for i := range 18 {
-		c.Prompt(fmt.Sprint(i))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt %v; assistant say done`, i)
 	}
 	c.Prompt("the last")
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), nil))
@@ -176,9 +173,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 			}
 		}
 		r.All()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", cut, diff)
-		}
+		stagetest.Same(t, want, got, cut)
 	}
 	// Two are the first message and the results about to be sent: without their call they cannot stand.
 	for messages, want := range map[int]int{2: 13, 3: 3, 4: 3, 5: 5, 13: 13, 14: 13} {
@@ -187,9 +182,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
-		if want != left {
-			t.Errorf("a window of %d: %d left, want %d", messages, left, want)
-		}
+		stagetest.Same(t, left, want, messages)
 	}
 }
 
@@ -197,8 +190,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 func TestSlidingWindowFollows(t *testing.T) {
 	c := stagetest.NewConvo()
 	for i := range 6 {
-		c.Prompt(fmt.Sprint(i))
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`prompt %v; assistant say done`, i)
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(4, "request", "prompt")))
 	apply := func(e policy.Edit) {
@@ -215,23 +207,16 @@ func TestSlidingWindowFollows(t *testing.T) {
 		}
 	}
 	r.All()
-	if diff := cmp.Diff([]policy.ItemID{8, 9, 10, 11}, r.View.IDs()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	if got := len(slices.DeleteFunc(r.Edits(), func(s string) bool { return s[:6] != "remove" })); got != 3 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	stagetest.Same(t, []policy.ItemID{8, 9, 10, 11}, r.View.IDs())
+	stagetest.Same(t, 3, len(slices.DeleteFunc(r.Edits(), func(s string) bool { return s[:6] != "remove" })), r.Edits())
 }
 
 // In Python the oldest results are cut first, and the window slides the next time.
 func TestSlidingWindowTruncate(t *testing.T) {
 	for chars, want := range map[int][2]int{400: {1, 1}, 401: {9, 1}} {
-		c := stagetest.NewConvo()
-		c.Prompt("go")
+		c := stagetest.Talk(`prompt go`)
 		for i, n := range []int{chars, 1000} {
-			c.Call(fmt.Sprint(i), "Read", n)
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("go on")
+			c.Play(`call %v Read %d; assistant say done; prompt "go on"`, i, n)
 		}
 		p := *defineSlidingWindow().Params.(*SlidingWindow)
 		p.Messages = 3
@@ -241,9 +226,7 @@ func TestSlidingWindowTruncate(t *testing.T) {
 		}
 		for i, left := range want {
 			r.Fire(policy.TurnEnd, i, policy.Context{})
-			if got := r.View.Len(); got != left {
-				t.Errorf("%d characters, stop %d: %d messages, want %d", chars, i+1, got, left)
-			}
+			stagetest.Same(t, left, r.View.Len(), chars, i+1)
 			if shown := r.Shown(2); i == 0 && chars > 400 && !strings.Contains(shown, "...\n\n... [truncated: 1 chars removed] ...\n\n...") {
 				t.Errorf("%q", shown)
 			}
@@ -256,8 +239,7 @@ func TestSlidingWindowProactive(t *testing.T) {
 	for window, want := range map[int]int{1001: 6, 1000: 4} {
 		c := stagetest.NewConvo()
 		for range 3 {
-			c.Prompt(strings.Repeat("x", 400))
-			c.Assistant(stagetest.Say(strings.Repeat("x", 532)))
+			c.Play(`prompt x*400; assistant say x*532`)
 		}
 		p := *defineSlidingWindow().Params.(*SlidingWindow)
 		p.Proactive = 0.7
@@ -267,8 +249,6 @@ func TestSlidingWindowProactive(t *testing.T) {
 		}
 		r.Window, r.Overhead = window, 1 // 700 tokens
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Len(); got != want {
-			t.Errorf("700 tokens of %d: %d messages, want %d", window, got, want)
-		}
+		stagetest.Same(t, want, r.View.Len(), window)
 	}
 }

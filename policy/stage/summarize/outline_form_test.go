@@ -3,8 +3,6 @@ package summarize
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -12,15 +10,13 @@ import (
 
 // TestOutlineTen: the form of a session's own summary, every line quoted from a message or pointing to one.
 func TestOutlineTen(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("Refactor the login.\nKeep the tests.")
+	c := stagetest.Talk(`prompt "Refactor the login.\nKeep the tests."`)
 	c.Assistant(stagetest.Say("I look at it."), stagetest.Calling("1", "Read", `{"file_path":"/p/login.go"}`), stagetest.Calling("2", "Bash", `{"command":"go test ./...","description":"run"}`))
-	c.Answers(stagetest.Result("1", "package p"), stagetest.Failing("2", "FAIL login_test.go"))
-	c.Assistant(stagetest.Calling("3", "Edit", `{"file_path":"/p/login.go"}`), stagetest.Calling("4", "TodoWrite", `{"todos":[{"content":"Tests","status":"pending"},{"content":"Refresh","status":"in_progress"}]}`))
-	c.Answers(stagetest.Result("3", "ok"), stagetest.Result("4", "ok"))
-	c.Assistant(stagetest.Say("Edited."))
-	c.Prompt("And the logout.")
-	c.Assistant(stagetest.Say("later"))
+	c.Play(`
+answers result 1 "package p" failing 2 "FAIL login_test.go"
+assistant calling 3 Edit {"file_path":"/p/login.go"} calling 4 TodoWrite {"todos":[{"content":"Tests","status":"pending"},{"content":"Refresh","status":"in_progress"}]}
+answers result 3 ok result 4 ok; assistant say Edited.; prompt "And the logout."; assistant say later
+`)
 	c.IndexTools()
 	w := stagetest.Quarter{Conv: c.Conversation}
 	v := view.New(c.Conversation, w, w)
@@ -78,9 +74,7 @@ N/A
 [line 40] Edit /p/login.go
 [line 40] TodoWrite
 `
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, want, got)
 	if EmptyMemory(got) {
 		t.Error("it counts as the empty template")
 	}

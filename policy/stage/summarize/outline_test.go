@@ -74,23 +74,23 @@ func TestOutlineEmpty(t *testing.T) {
 		fmt.Fprintf(&b, "%d. %s:\n   N/A\n\n", i+1, title)
 	}
 	b.WriteString("</summary>")
-	if diff := cmp.Diff(b.String(), outlined(t, stagetest.NewConvo())); diff != "" {
-		t.Errorf("outline of nothing (-want +got)\n%s", diff)
-	}
+	stagetest.Same(t, b.String(), outlined(t, stagetest.NewConvo()), "outline of nothing (")
 }
 
 func TestOutlineWhole(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("Fix the parser.\n\n\n  Keep the\ttests.\n") // line 10
-	c.Assistant(stagetest.Say("I read it first."), stagetest.Calling("1", "Read", `{"file_path":"/p/parse.go"}`), stagetest.Calling("2", "Bash", `{"command":"go test"}`))
-	c.Answers(stagetest.Result("1", "package p"), stagetest.Failing("2", "exit 1\nFAIL")) // 30
+	c := stagetest.Talk(`
+prompt "Fix the parser.\n\n\n  Keep the\ttests.\n"  # line 10
+assistant say "I read it first." calling 1 Read {"file_path":"/p/parse.go"} calling 2 Bash "{\"command\":\"go test\"}"
+answers result 1 "package p" failing 2 "exit 1\nFAIL"  # 30
+`)
 	c.Assistant(stagetest.Calling("3", "TodoWrite", `{"todos":[{"content":"find it","status":"completed"},{"content":"mend it","status":"in_progress"},{"content":"test it","status":"pending"}]}`))
-	c.Answers(stagetest.Result("3", "ok"))
-	c.Assistant(stagetest.Calling("4", "Edit", `{"file_path":"/p/parse.go"}`), stagetest.Calling("5", "Write", `{"file_path":"/p/new.go"}`), stagetest.Calling("6", "NotebookEdit", `{"notebook_path":"/p/n.ipynb"}`)) // 60
-	c.Answers(stagetest.Result("4", "ok"), stagetest.Result("5", "ok"), stagetest.Failing("6", "no such notebook"))                                                                                                    // 70
-	c.User(session.ClassMeta, stagetest.Say("a reminder"))
-	c.Assistant(stagetest.Think("hm"), stagetest.Say("  "), stagetest.Say("There is no notebook.")) // 90
-	c.Prompt("Never mind the notebook.")                                                            // 100
+	c.Play(`
+answers result 3 ok
+assistant calling 4 Edit {"file_path":"/p/parse.go"} calling 5 Write {"file_path":"/p/new.go"} calling 6 NotebookEdit {"notebook_path":"/p/n.ipynb"}  # 60
+answers result 4 ok result 5 ok failing 6 "no such notebook"  # 70
+meta say "a reminder"; assistant think hm say "  " say "There is no notebook."  # 90
+prompt "Never mind the notebook."  # 100
+`)
 	const want = `<summary>
 1. Primary Request and Intent:
    [line 10] "Fix the parser. Keep the tests."
@@ -130,9 +130,7 @@ func TestOutlineWhole(t *testing.T) {
    - [line 40] "mend it"
 
 </summary>`
-	if diff := cmp.Diff(strings.ReplaceAll(want, "   |\n", "   \n"), outlined(t, c)); diff != "" {
-		t.Errorf("outline (-want +got)\n%s", diff)
-	}
+	stagetest.Same(t, strings.ReplaceAll(want, "   |\n", "   \n"), outlined(t, c), "outline (")
 }
 
 // TestOutlineEarlier: what the first compaction summarised is still there after the second.
@@ -163,38 +161,32 @@ func TestOutlineEarlier(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("Go on.")
+			c := stagetest.Talk(`prompt "Go on."`)
 			want := `[line 10] "Go on."`
 			if tt.want != "" {
 				want = tt.want + "\n" + want
 			}
-			if diff := cmp.Diff(want, sectionOf(t, outlined(t, c, tt.before...), 1)); diff != "" {
-				t.Errorf("section 1 (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, want, sectionOf(t, outlined(t, c, tt.before...), 1), "section 1 (")
 		})
 	}
 	t.Run("a recorded message", func(t *testing.T) {
 		c := stagetest.NewConvo()
 		c.User(session.ClassSummary, stagetest.Say("This session is being continued."))
-		if diff := cmp.Diff("Earlier summary:\n   This session is being continued.", sectionOf(t, outlined(t, c), 1)); diff != "" {
-			t.Errorf("section 1 (-want +got)\n%s", diff)
-		}
+		stagetest.Same(t, "Earlier summary:\n   This session is being continued.", sectionOf(t, outlined(t, c), 1), "section 1 (")
 	})
 }
 
 // TestOutlineTwice: prompts, errors and files of the first stretch survive two compactions, and the third outline
 // still quotes them.
 func TestOutlineTwice(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("the first\nprompt")
-	c.Assistant(stagetest.Calling("1", "Read", `{"file_path":"/p/first.go"}`))
-	c.Answers(stagetest.Failing("1", "first failure"))
+	c := stagetest.Talk(`
+prompt "the first\nprompt"; assistant calling 1 Read {"file_path":"/p/first.go"}
+answers failing 1 "first failure"
+`)
 	text := outlined(t, c)
 	for range 2 {
 		message := "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\n" + text
-		c = stagetest.NewConvo()
-		c.Prompt("another prompt")
+		c = stagetest.Talk(`prompt "another prompt"`)
 		text = outlined(t, c, policy.Synthetic{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, message)}})
 		for _, want := range []string{"the first\n", "/p/first.go", "first failure", "another prompt"} {
 			if !strings.Contains(text, want) {
@@ -212,43 +204,37 @@ func TestOutlineErrors(t *testing.T) {
 		want string
 	}{
 		{"another tool", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Calling("1", "Read", `{"file_path":"/a"}`))
-			c.Answers(stagetest.Failing("1", "gone"))
-			c.Assistant(stagetest.Calling("2", "Glob", `{"pattern":"*"}`))
-			c.Answers(stagetest.Result("2", ""))
-			c.Assistant(stagetest.Say("Found."))
+			c.Play(`
+assistant calling 1 Read {"file_path":"/a"}; answers failing 1 gone
+assistant calling 2 Glob "{\"pattern\":\"*\"}"; answers result 2 ""; assistant say Found.
+`)
 		}, `[line 20] Read: "gone"; then: Glob [line 30]`},
 		{"a file", func(c *stagetest.Convo) {
-			c.Call("1", "Bash", 1)
-			c.Answers(stagetest.Failing("1", "no"))
-			c.Assistant(stagetest.Calling("2", "Read", `{"file_path":"/a"}`))
+			c.Play(`call 1 Bash 1; answers failing 1 no; assistant calling 2 Read {"file_path":"/a"}`)
 		}, `[line 30] Bash: "no"; then: Read /a [line 40]`},
 		{"parallel", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Use("1", "Bash"), stagetest.Use("2", "Grep"))
-			c.Answers(stagetest.Failing("1", "one"))
-			c.Answers(stagetest.Failing("2", "two"))
-			c.Assistant(stagetest.Say("Both failed."), stagetest.Use("3", "Bash"))
+			c.Play(`
+assistant use 1 Bash use 2 Grep; answers failing 1 one; answers failing 2 two
+assistant say "Both failed." use 3 Bash
+`)
 		}, "[line 20] Bash: \"one\"; then: \"Both failed.\" [line 40]\n[line 30] Grep: \"two\"; then: \"Both failed.\" [line 40]"},
 		{"nothing followed", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Use("1", "Bash"))
-			c.Answers(stagetest.Failing("1", "one"))
+			c.Play(`assistant use 1 Bash; answers failing 1 one`)
 		}, `[line 20] Bash: "one"`},
-		{"a call that is not in the file", func(c *stagetest.Convo) { c.Answers(stagetest.Failing("9", "late")) }, `[line 10] a tool: "late"`},
+		{"a call that is not in the file", func(c *stagetest.Convo) { c.Play(`answers failing 9 late`) }, `[line 10] a tool: "late"`},
 		{"300 characters", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Use("1", "Bash"))
+			c.Play(`assistant use 1 Bash`)
 			c.Answers(stagetest.Failing("1", a+z))
 		}, `[line 20] Bash: "` + a + z + `"`},
 		{"301 characters", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Use("1", "Bash"))
+			c.Play(`assistant use 1 Bash`)
 			c.Answers(stagetest.Failing("1", a+"-"+z))
 		}, `[line 20] Bash: "` + a + " … " + z + `"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			tt.add(c)
-			if diff := cmp.Diff(tt.want, sectionOf(t, outlined(t, c), 4)); diff != "" {
-				t.Errorf("section 4 (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, sectionOf(t, outlined(t, c), 4), "section 4 (")
 		})
 	}
 }
@@ -256,11 +242,10 @@ func TestOutlineErrors(t *testing.T) {
 func TestOutlineTasks(t *testing.T) {
 	create := func(c *stagetest.Convo, id, subject, answer string) {
 		c.Assistant(stagetest.Calling(id, "TaskCreate", `{"subject":"`+subject+`"}`))
-		c.Answers(stagetest.Result(id, answer))
+		c.Play(`answers result %q %q`, id, answer)
 	}
 	update := func(c *stagetest.Convo, id, input string) {
-		c.Assistant(stagetest.Calling(id, "TaskUpdate", input))
-		c.Answers(stagetest.Result(id, "ok"))
+		c.Play(`assistant calling %q TaskUpdate %q; answers result %q ok`, id, input, id)
 	}
 	for _, tt := range []struct {
 		name          string
@@ -281,13 +266,12 @@ func TestOutlineTasks(t *testing.T) {
 			update(c, "4", `{"taskId":"7","subject":"uno"}`) // line 70
 		}, "- [line 70] \"uno\"", "N/A"},
 		{"a call that failed", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Calling("1", "TaskCreate", `{"subject":"never"}`))
-			c.Answers(stagetest.Failing("1", "no"))
+			c.Play(`assistant calling 1 TaskCreate {"subject":"never"}; answers failing 1 no`)
 			create(c, "2", "one", "created") // line 30
-			c.Assistant(stagetest.Calling("3", "TaskUpdate", `{"taskId":"1","status":"completed"}`))
-			c.Answers(stagetest.Failing("3", "no"))
-			c.Assistant(stagetest.Calling("4", "TodoWrite", `{"todos":[{"content":"never","status":"pending"}]}`))
-			c.Answers(stagetest.Failing("4", "no"))
+			c.Play(`
+assistant calling 3 TaskUpdate {"taskId":"1","status":"completed"}; answers failing 3 no
+assistant calling 4 TodoWrite {"todos":[{"content":"never","status":"pending"}]}; answers failing 4 no
+`)
 		}, "- [line 30] \"one\"", "N/A"},
 		{"created before the view", func(c *stagetest.Convo) {
 			update(c, "1", `{"taskId":"3","status":"in_progress"}`)
@@ -295,20 +279,17 @@ func TestOutlineTasks(t *testing.T) {
 		}, "- task #3; in_progress [line 10]", "- task #3; in_progress [line 10]"},
 		{"both lists", func(c *stagetest.Convo) {
 			create(c, "1", "task", "created")
-			c.Assistant(stagetest.Calling("2", "TodoWrite", `{"todos":[{"content":"todo","status":"pending"}]}`)) // line 30
+			c.Play(`assistant calling 2 TodoWrite {"todos":[{"content":"todo","status":"pending"}]}  # line 30`)
 		}, "- [line 30] \"todo\"\n- [line 10] \"task\"", "N/A"},
 		{"not JSON", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Calling("1", "TaskCreate", `{`), stagetest.Calling("2", "TaskUpdate", `[]`), stagetest.Calling("3", "TodoWrite", `{"todos":1}`), stagetest.Calling("4", "TaskUpdate", `{"status":"pending"}`),
-				stagetest.Calling("5", "TaskUpdate", `{"taskId":null,"status":"pending"}`), stagetest.Calling("6", "TaskUpdate", `{"taskId":"1","addBlocks":["2"]}`))
+			c.Play(`assistant calling 1 TaskCreate { calling 2 TaskUpdate [] calling 3 TodoWrite {"todos":1} calling 4 TaskUpdate {"status":"pending"} calling 5 TaskUpdate {"taskId":null,"status":"pending"} calling 6 TaskUpdate {"taskId":"1","addBlocks":["2"]}`)
 		}, "N/A", "N/A"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			tt.add(c)
 			got := outlined(t, c)
-			if diff := cmp.Diff([]string{tt.pending, tt.next}, []string{sectionOf(t, got, 7), sectionOf(t, got, 9)}); diff != "" {
-				t.Errorf("sections 7 and 9 (-want +got)\n%s", diff)
-			}
+			stagetest.Same(t, []string{tt.pending, tt.next}, []string{sectionOf(t, got, 7), sectionOf(t, got, 9)}, "sections 7 and 9 (")
 		})
 	}
 }
@@ -344,20 +325,15 @@ func TestOutlineBounds(t *testing.T) {
 			}
 		}
 		work := fmt.Sprintf("[line %d] \"said %d\"\n[line %d] \"said %d\"\n[line %d] \"said %d\"", 40*(n-2), n-3, 40*(n-1), n-2, 40*n, n-1)
-		if diff := cmp.Diff(work, sectionOf(t, got, 8)); diff != "" {
-			t.Errorf("section 8 (-want +got)\n%s", diff)
-		}
+		stagetest.Same(t, work, sectionOf(t, got, 8), "section 8 (")
 	}
 	for _, n := range []int{300, 301} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("é", n))
+		c := stagetest.Talk(`prompt é*%d`, n)
 		want := strings.Repeat("é", 300)
 		if n > 300 {
 			want += "…"
 		}
-		if got := sectionOf(t, outlined(t, c), 1); got != `[line 10] "`+want+`"` {
-			t.Errorf("%d characters are quoted as %s", n, got)
-		}
+		stagetest.Same(t, `[line 10] "`+want+`"`, sectionOf(t, outlined(t, c), 1), n)
 	}
 }
 
@@ -367,14 +343,11 @@ func TestOutlineLine(t *testing.T) {
 	p := stagetest.Say("On a later line.")
 	p.Line = 17
 	c.Assistant(p)
-	if diff := cmp.Diff(`[line 17] "On a later line."`, sectionOf(t, outlined(t, c), 8)); diff != "" {
-		t.Errorf("section 8 (-want +got)\n%s", diff)
-	}
+	stagetest.Same(t, `[line 17] "On a later line."`, sectionOf(t, outlined(t, c), 8), "section 8 (")
 }
 
 func TestOutlineUnreadable(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("Hello.")
+	c := stagetest.Talk(`prompt Hello.`)
 	v := view.New(c.Conversation, stagetest.Quarter{Conv: c.Conversation}, nil)
 	v.Join(0)
 	clear(c.Texts)

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -40,22 +38,21 @@ func TestLastNObservationsOracle(t *testing.T) {
 	}
 	compared, masked := 0, 0
 	for number, tt := range list {
-		c := stagetest.NewConvo()
-		c.Prompt("the task")
+		c := stagetest.Talk(`prompt "the task"`)
 		var at []int
 		for i, r := range tt.Results {
 			id, tool := fmt.Sprint(i), "Bash"
 			if r.Tag != "" {
 				tool = r.Tag
 			}
-			c.Assistant(stagetest.Use(id, tool))
+			c.Play(`assistant use %q %q`, id, tool)
 			result := stagetest.Result(id, r.Text)
 			if r.Images > 0 {
 				result = stagetest.Results(id, append([]string{r.Text}, slices.Repeat([]string{stagetest.Image}, r.Images)...)...)
 			}
 			at = append(at, c.Answers(result))
 		}
-		c.Assistant(stagetest.Say("done"))
+		c.Play(`assistant say done`)
 		p := masking(func(p *LastNObservations) {
 			p.N, p.Polling, p.KeepTools, p.RemoveTools = tt.N, tt.Polling, []string{"keep_output"}, []string{"remove_*"}
 		})
@@ -67,9 +64,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 				masked++
 			}
 			compared++
-			if got := r.Shown(m); got != want {
-				t.Errorf("case %d, result %d: %q, want %q", number, i, got, want)
-			}
+			stagetest.Same(t, want, r.Shown(m), number, i)
 		}
 	}
 	t.Logf("%d cases, %d results, %d masked", len(list), compared, masked)
@@ -80,34 +75,23 @@ func TestLastNObservationsOracle(t *testing.T) {
 
 // At each request the newest n stay, and what is masked stays masked. With polling, masking waits for so many.
 func TestLastNObservationsSteps(t *testing.T) {
-	for _, tt := range []struct {
-		n, polling int
-		want       []string
-	}{
-		{2, 1, []string{"clear@4 m2", "clear@5 m4", "clear@6 m6"}},
-		{1, 1, []string{"clear@3 m2", "clear@4 m4", "clear@5 m6", "clear@6 m8"}},
-		{2, 3, []string{"clear@6 m2", "clear@6 m4", "clear@6 m6"}},
-		{5, 1, nil},
-	} {
+	stagetest.Rows(t, `
+2 | 1 | ["clear@4 m2","clear@5 m4","clear@6 m6"]
+1 | 1 | ["clear@3 m2","clear@4 m4","clear@5 m6","clear@6 m8"]
+2 | 3 | ["clear@6 m2","clear@6 m4","clear@6 m6"]
+5 | 1 | null
+`, func(n, polling int, want []string) {
 		c := stagetest.Uses(5)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N, p.Polling = tt.n, tt.polling }))).All()
-		if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-			t.Errorf("n %d, polling %d: -want +got\n%s", tt.n, tt.polling, diff)
-		}
-	}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N, p.Polling = n, polling }))).All()
+		stagetest.Same(t, want, r.Edits(), n, polling)
+	})
 }
 
 // A prompt typed later is no observation.
 func TestLastNObservationsPrompts(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
+	c := stagetest.Talk(`prompt go`)
 	first := c.Call("a", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
-	c.Prompt("more")
-	c.Call("b", "Read", 40)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done; prompt more; call b Read 40; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N = 1 }))).All()
-	if diff := cmp.Diff([]string{fmt.Sprintf("clear@4 m%d", first)}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{fmt.Sprintf("clear@4 m%d", first)}, r.Edits())
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -97,21 +95,18 @@ func TestThreeLayerLoop(t *testing.T) {
 		id := fmt.Sprintf("toolu_%02d", i)
 		switch {
 		case i%17 == 16:
-			c.Assistant(stagetest.Say("enough"), stagetest.Use(id, "compact"))
-			c.Answers(stagetest.Result(id, "Manual compression requested."))
+			c.Play(`assistant say enough use %q compact; answers result %q "Manual compression requested."`, id, id)
 		case i%5 == 4:
 			c.Assistant(stagetest.Say("two at once\n"), stagetest.Use(id, "Read"), stagetest.Use(id+"b", "Grep"))
 			c.Answers(stagetest.Result(id, strings.Repeat("\"é\"\n", 40+i)), stagetest.Result(id+"b", strings.Repeat("y", 99+i%3)))
 		default:
-			c.Assistant(stagetest.Use(id, "Read"))
-			c.Answers(stagetest.Result(id, strings.Repeat("x", 31*i)))
+			c.Play(`assistant use %q Read; answers result %q x*%d`, id, id, 31*i)
 		}
 		if i%9 == 8 {
-			c.Assistant(stagetest.Say("done"))
-			c.Prompt("go on 😀")
+			c.Play(`assistant say done; prompt "go on 😀"`)
 		}
 	}
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`assistant say done`)
 	sum := policy.NewContent(jsonl.KindText, "what was done\n\"quoted\"")
 	r := stagetest.NewRun(t, c,
 		stagetest.Start(t, defineThreeLayerMicro(), nil),
@@ -162,33 +157,25 @@ func TestThreeLayerLoop(t *testing.T) {
 			told[e.Trigger]++
 		}
 	}
-	if diff := cmp.Diff(compactions, told); diff != "" {
-		t.Errorf("compactions: -want +got\n%s", diff)
-	}
+	stagetest.Same(t, compactions, told, "compactions")
 }
 
 func TestThreeLayerAutoThreshold(t *testing.T) {
 	// [{"role":"user","content":"…"}] is 30 characters longer than its text.
 	for n, want := range map[int]bool{199999: false, 200000: false, 200001: true} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", n-30))
-		c.Assistant(stagetest.Say("done"))
+		c := stagetest.Talk(`prompt x*%d; assistant say done`, n-30)
 		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Epoch() > 0; got != want {
-			t.Errorf("%d characters: compacted %t, want %t", n, got, want)
-		}
+		stagetest.Same(t, want, r.View.Epoch() > 0, n)
 		if !want {
 			continue
 		}
 		e := r.View.Edits()[0]
 		// 44 characters of prompt and the first 80,000 of the source; the summary stops at 2,000 tokens.
-		if diff := cmp.Diff(&policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call); diff != "" {
-			t.Errorf("call: -want +got\n%s", diff)
-		}
+		stagetest.Same(t, &policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call, "call")
 		if got := e.Insert[0].Contents; len(got) != 2 || got[0].Text != "[Compressed]\n\n" || got[1].Tokens != 2000 {
 			t.Errorf("summary %+v", got)
 		}
@@ -218,61 +205,70 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 }
 
 func TestFirstUnits(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		n    int
-		want string
-	}{{"abc", 3, "abc"}, {"abc", 2, "ab"}, {"a😀b", 3, "a😀"}, {"a😀b", 2, "a"}, {"", 0, ""}, {"é", 1, "é"}} {
-		if got := measure.FirstUnits(tt.text, tt.n); got != tt.want {
-			t.Errorf("firstUnits(%q, %d) = %q, want %q", tt.text, tt.n, got, tt.want)
-		}
-	}
+	stagetest.Rows(t, `
+abc | 3 | abc
+abc | 2 | ab
+a😀b | 3 | a😀
+a😀b | 2 | a
+""  | 0 | ""
+é   | 1 | é
+`, func(text string, n int, want string) {
+		stagetest.Same(t, want, measure.FirstUnits(text, n), text, n)
+	})
 }
 
 // [{"role":"user","content":"…"}] is 30 characters longer than its text. The prompt is of 11 tokens.
 func TestThreeLayerAutoSource(t *testing.T) {
-	for _, tt := range []struct{ n, source, want int }{
-		{79997, 80000, 19999}, {79998, 80000, 20000}, {79999, 80000, 20000}, {80000, 80000, 20000},
-		{80001, 80000, 20000}, {80002, 80000, 20000}, {80006, 80000, 20000}, {200000, 80000, 20000},
-		{101, 102, 25}, {102, 102, 26}, {103, 102, 26}, {106, 102, 26}, {102, 101, 25},
-		{200000, 0, 0},
-	} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", tt.n-30))
+	stagetest.Rows(t, `
+79997  | 80000 | 19999
+79998  | 80000 | 20000
+79999  | 80000 | 20000
+80000  | 80000 | 20000
+80001  | 80000 | 20000
+80002  | 80000 | 20000
+80006  | 80000 | 20000
+200000 | 80000 | 20000
+101    | 102   | 25
+102    | 102   | 26
+103    | 102   | 26
+106    | 102   | 26
+102    | 101   | 25
+200000 | 0     | 0
+`, func(n, source, want int) {
+		c := stagetest.Talk(`prompt x*%d`, n-30)
 		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		if p.SourceChars != 80000 {
 			t.Fatalf("%d characters of source by default", p.SourceChars)
 		}
-		p.SourceChars = tt.source
+		p.SourceChars = source
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
 		e := r.View.Edits()[0]
-		if e.Call.Input != 11+tt.want || e.Call.Prompt != 11 || e.Detail["json_chars"] != tt.n {
-			t.Errorf("%d characters, %d of source: %+v, %v; want input %d", tt.n, tt.source, e.Call, e.Detail, 11+tt.want)
+		if e.Call.Input != 11+want || e.Call.Prompt != 11 || e.Detail["json_chars"] != n {
+			t.Errorf("%d characters, %d of source: %+v, %v; want input %d", n, source, e.Call, e.Detail, 11+want)
 		}
-	}
+	})
 }
 
 func TestThreeLayerAutoLimits(t *testing.T) {
-	for _, tt := range []struct {
-		n, threshold int
-		want         bool
-	}{
-		{199999, -1, false}, {200000, -1, false}, {200001, -1, true}, {200004, -1, true},
-		{39, 10, false}, {40, 10, false}, {41, 10, true},
-	} {
-		c := stagetest.NewConvo()
-		c.Prompt(strings.Repeat("x", tt.n-30))
+	stagetest.Rows(t, `
+199999 | -1 | false
+200000 | -1 | false
+200001 | -1 | true
+200004 | -1 | true
+39     | 10 | false
+40     | 10 | false
+41     | 10 | true
+`, func(n, threshold int, want bool) {
+		c := stagetest.Talk(`prompt x*%d`, n-30)
 		p := defineThreeLayerAuto().Params.(*ThreeLayerAuto)
-		if tt.threshold >= 0 {
-			p.Threshold = tt.threshold
+		if threshold >= 0 {
+			p.Threshold = threshold
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		if got := r.View.Epoch() > 0; got != tt.want {
-			t.Errorf("%d characters, threshold %d: compacted %t, want %t", tt.n, p.Threshold, got, tt.want)
-		}
-	}
+		stagetest.Same(t, want, r.View.Epoch() > 0, n, p.Threshold)
+	})
 }

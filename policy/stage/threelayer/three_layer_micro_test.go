@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestThreeLayerMicro(t *testing.T) {
@@ -25,20 +24,15 @@ func TestThreeLayerMicro(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("go")
+			c := stagetest.Talk(`prompt go`)
 			for i, n := range tt.sizes {
-				c.Call(fmt.Sprint(i), "Read", n)
+				c.Play(`call %v Read %d`, i, n)
 			}
-			c.Assistant(stagetest.Say("done"))
+			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), &tt.p)).All()
-			if diff := cmp.Diff(tt.want, r.Edits()); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, r.Edits())
 			for _, e := range r.View.Edits() {
-				if e.New.Text != "[Previous tool result compacted]" {
-					t.Errorf("%q", e.New.Text)
-				}
+				stagetest.Same(t, "[Previous tool result compacted]", e.New.Text)
 			}
 		})
 	}
@@ -46,18 +40,13 @@ func TestThreeLayerMicro(t *testing.T) {
 
 // Arrays and images count among the newest but are never replaced, whatever their size; every tool counts.
 func TestThreeLayerMicroArrays(t *testing.T) {
-	c := stagetest.NewConvo()
-	c.Prompt("go")
-	c.Assistant(stagetest.Use("a", "Task"), stagetest.Use("b", "Read"))
+	c := stagetest.Talk(`prompt go; assistant use a Task use b Read`)
 	old := c.Answers(stagetest.Results("a", strings.Repeat("x", 900), stagetest.Image), stagetest.Result("b", strings.Repeat("x", 900)))
 	for i := range 2 {
-		c.Assistant(stagetest.Use(fmt.Sprint(i), "Read"))
+		c.Play(`assistant use %v Read`, i)
 		c.Answers(stagetest.Results(fmt.Sprint(i), stagetest.Image))
 	}
-	c.Call("c", "Other", 10)
-	c.Assistant(stagetest.Say("done"))
+	c.Play(`call c Other 10; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), nil)).All()
-	if diff := cmp.Diff([]string{fmt.Sprintf("clear@5 m%d.1", old)}, r.Edits()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	stagetest.Same(t, []string{fmt.Sprintf("clear@5 m%d.1", old)}, r.Edits())
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -51,8 +49,7 @@ func TestPruneMessages(t *testing.T) {
 		}, []string{"m0.0", "m3.0", "m3.1", "m5.0", "m6.0"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Prompt("look")
+			c := stagetest.Talk(`prompt look`)
 			tt.talk(c)
 			c.Assistant(say("the next response"))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, definePruneMessages(), &PruneMessages{Keep: tt.keep}))
@@ -66,9 +63,7 @@ func TestPruneMessages(t *testing.T) {
 				}
 			}
 			got = got[:len(got)-1] // the response
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			stagetest.Same(t, tt.want, got)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -20,39 +21,21 @@ import (
 // TestRequestsAlike holds what is looked up once for requests of one key against what is looked up for each, in
 // sessions whose model, client version and day change.
 func TestRequestsAlike(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	windows := map[int]bool{}
 	for seed := range uint64(20) {
-		file, err := session.LoadReader("changing", strings.NewReader(changing(seed)), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		rec, err := record.New(file.Main, record.RecordOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(session.LoadReader("changing", strings.NewReader(changing(seed)), session.LoadOptions{}))(t)
+		rec := must.Get(record.New(file.Main, record.RecordOptions{}))(t)
 		policies := []*policy.Policy{RecordedTrack()}
 		for _, name := range []string{"none", "claude-code-2.1.19", "claude-code-2.1.139", "opencode-1.18"} {
-			p, err := preset.Load(name, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(preset.Load(name, reg))(t)
 			policies = append(policies, p)
 		}
 		for _, pol := range policies {
-			e, err := New(rec, pol, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(New(rec, pol, Options{}))(t)
 			limits := ceilings{policy: pol}
 			for k := range file.Main.Requests {
-				one, err := New(rec, pol, Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				one := must.Get(New(rec, pol, Options{}))(t)
 				window := one.windowUnder(pol.Window, k)
 				want, got := one.circumstances(k, window), e.circumstances(k, e.window(k))
 				if diff := cmp.Diff(want, got); diff != "" {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"maps"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -23,20 +23,11 @@ func TestLimits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many replays")
 	}
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob("../../../testdata/sessions/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%d sessions, %v", len(files), err)
-	}
+	reg := must.Get(stage.Registry())(t)
+	files := must.Glob(t, 1, "../../../testdata/sessions/*.jsonl")
 	l := &limitsTest{T: t, acted: map[string]int{}}
 	for _, name := range preset.Names(reg) {
-		pol, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pol := must.Get(preset.Load(name, reg))(t)
 		l.policies = append(l.policies, pol)
 		for i := range pol.Stages {
 			if actsAtAny(pol.Stages[i].Limits(policy.Circumstances{Window: DefaultWindow}).List) {
@@ -45,10 +36,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	for _, path := range files {
-		f, err := session.Load(path, session.LoadOptions{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{Jobs: 2}))(t)
 		for _, conv := range f.Conversations() {
 			l.session(conv)
 		}
@@ -73,24 +61,13 @@ type limitsTest struct {
 
 // session replays a conversation in its own window and in smaller ones, where more stages act.
 func (t *limitsTest) session(conv *session.Conversation) {
-	rec, err := record.New(conv, record.RecordOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rec := must.Get(record.New(conv, record.RecordOptions{}))(t)
 	for _, pol := range t.policies {
 		for _, window := range []int{0, 100_000, 30_000} {
 			opt := Options{Window: window}
-			e, err := New(rec, pol, opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Run(); err != nil {
-				t.Fatal(err)
-			}
-			tl, err := e.Result()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(New(rec, pol, opt))(t)
+			must.Do(t, e.Run())
+			tl := must.Get(e.Result())(t)
 			t.stated(rec, pol, opt, tl)
 			for _, e := range tl.Events {
 				t.event(rec, pol, opt, &e)

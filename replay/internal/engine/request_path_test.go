@@ -12,21 +12,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // methods are the methods of a type in a folder, by name, with their files.
 func methods(t *testing.T, folder, of string) map[string]string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("%s: %d files, %v", folder, len(paths), err)
-	}
+	paths := must.Glob(t, 1, folder, "*.go")
 	found := map[string]string{}
 	for _, path := range paths {
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))(t)
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
 				if star, ok := fn.Recv.List[0].Type.(*ast.StarExpr); ok && star.X.(*ast.Ident).Name == of {
@@ -42,10 +38,7 @@ func methods(t *testing.T, folder, of string) map[string]string {
 // order; of all its functions where none is named.
 func callsOf(t *testing.T, file, function string) (calls []string) {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t)
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
 		if !ok || function != "" && fn.Name.Name != function {
@@ -138,10 +131,7 @@ func TestRequestPath(t *testing.T) {
 // architecture is the page.
 func architecture(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/internals/architecture.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../../docs/internals/architecture.md"))(t)
 	return string(page)
 }
 
@@ -187,15 +177,9 @@ func TestSizes(t *testing.T) {
 		t.Errorf("the engine has %d fields", n)
 	}
 	for _, pattern := range []string{"../../*.go", "../*/*.go"} {
-		paths, err := filepath.Glob(pattern)
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("%s: %d files, %v", pattern, len(paths), err)
-		}
+		paths := must.Glob(t, 1, pattern)
 		for _, path := range paths {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(path))(t)
 			if n := bytes.Count(text, []byte("\n")); n > 400 && !strings.HasSuffix(path, "_test.go") {
 				t.Errorf("%s has %d lines", path, n)
 			}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -12,15 +13,9 @@ import (
 
 // TestResultsByID: what is found by id is what a search of the results finds, also after the view is rebuilt.
 func TestResultsByID(t *testing.T) {
-	file, err := session.Load("../../../testdata/sessions/compaction.jsonl", session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(session.Load("../../../testdata/sessions/compaction.jsonl", session.LoadOptions{}))(t)
 	defer file.Close()
-	cal, err := tokens.Calibrate(file.Main, tokens.CountedModel{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cal := must.Get(tokens.Calibrate(file.Main, tokens.CountedModel{}))(t)
 	v := view.New(file.Main, cal, nil)
 	var found resultsByID
 	var ids []string
@@ -57,9 +52,7 @@ func TestResultsByID(t *testing.T) {
 		}
 		check()
 		if results := v.Results(); len(results) > 3 {
-			if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{results[len(results)-1].Target.Item}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{results[len(results)-1].Target.Item}}))(t)
 			rebuilt++
 			check()
 		}

@@ -6,11 +6,12 @@ import (
 	"encoding/base64"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // samples are texts of some kinds, about size bytes each.
@@ -32,15 +33,9 @@ func files(t testing.TB, size int, globs ...string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, glob := range globs {
-		paths, err := filepath.Glob(glob)
-		if err != nil || len(paths) == 0 {
-			t.Fatalf("no files %s: %v", glob, err)
-		}
+		paths := must.Glob(t, 1, glob)
 		for _, path := range paths {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(path))(t)
 			b.Write(data)
 		}
 	}

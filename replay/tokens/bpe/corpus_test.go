@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -105,15 +106,9 @@ func corpusTexts(t *testing.T, dir string, wanted func(text string, hash uint64)
 		}
 	}
 	for _, pattern := range []string{"*.jsonl*", "*/*.jsonl*", "*/*/subagents/*.jsonl*"} {
-		paths, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		paths := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 		for _, path := range paths {
-			file, err := session.Load(path, session.LoadOptions{Jobs: 2})
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(session.Load(path, session.LoadOptions{Jobs: 2}))(t)
 			for _, conv := range file.Conversations() {
 				for m := range conv.Messages {
 					for b := range conv.Messages[m].Blocks {

@@ -7,16 +7,15 @@ import (
 	"testing"
 
 	loader "github.com/pkoukk/tiktoken-go-loader"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestRanks holds the embedded vocabularies against the loader's: each token has its rank, and nothing else is a
 // token.
 func TestRanks(t *testing.T) {
 	for _, name := range Names() {
-		want, err := loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken"))(t)
 		e := encoding(t, name)
 		have := maps.Collect(tokens(e))
 		if got := len(have) + 256; got != len(want) {

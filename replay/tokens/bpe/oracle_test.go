@@ -13,15 +13,14 @@ import (
 
 	"github.com/pkoukk/tiktoken-go"
 	loader "github.com/pkoukk/tiktoken-go-loader"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // stock is tiktoken-go's own encoder, with its offline ranks.
 func stock(t testing.TB, name string) *tiktoken.Tiktoken {
 	t.Helper()
-	enc, err := stockEncodings()[name]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	enc := must.Get(stockEncodings()[name]())(t)
 	return enc
 }
 

@@ -8,6 +8,7 @@ import (
 
 	loader "github.com/pkoukk/tiktoken-go-loader"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -15,14 +16,8 @@ import (
 // them again.
 func TestRanksAreCurrent(t *testing.T) {
 	for _, name := range Names() {
-		ranks, err := loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken")
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := packRanks(ranks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		ranks := must.Get(loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken"))(t)
+		data := must.Get(packRanks(ranks))(t)
 		golden.Check(t, name+".ranks", data)
 	}
 }
@@ -35,9 +30,7 @@ func TestPackRefuses(t *testing.T) {
 		}
 		return ranks
 	}
-	if _, err := packRanks(whole()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(packRanks(whole()))(t)
 	tests := []struct {
 		name   string
 		change func(map[string]int)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // merged is the number of tokens of a text by the rule as it stands: merge the leftmost pair of the lowest rank until
@@ -54,9 +56,7 @@ func invented(t *testing.T, g *rand.Rand) (*vocabulary, map[string]int) {
 	}
 	v := &vocabulary{}
 	data, err := pack(words)
-	if err := errors.Join(err, v.fill(string(data))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, v.fill(string(data))))
 	return v, ranks
 }
 

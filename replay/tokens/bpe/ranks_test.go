@@ -5,18 +5,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestDamagedRanks(t *testing.T) {
-	data, err := pack([]string{"ab", "abc", "漢字"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(pack([]string{"ab", "abc", "漢字"}))(t)
 	good := string(data)
 	var v vocabulary
-	if err := v.fill(good); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, v.fill(good))
 	if !v.joins([]byte("漢字")) || v.joins([]byte("漢漢")) {
 		t.Error("the sets of what is joined are not those of the tokens")
 	}

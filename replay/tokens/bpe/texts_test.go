@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // tokens are those of an encoding by what is packed, with their ranks; without those of one byte.
@@ -31,10 +33,7 @@ func tokens(e *Encoding) iter.Seq2[string, int] {
 
 func encoding(t testing.TB, name string) *Encoding {
 	t.Helper()
-	e, err := Load(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Load(name))(t)
 	return e
 }
 
