@@ -102,19 +102,19 @@ func (f *atomicFile) complete() error {
 }
 
 // rename renames complete files to their paths. An interrupt comes before the first of them or after the last one. Where
-// the program is killed meanwhile, the first file is missing, so that no older one stands next to new ones.
+// the program is killed meanwhile, files are missing: no older one stands next to a new one.
 func (s *system) rename(files []*atomicFile) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.left {
 		return errInterrupted
 	}
-	if first := files[0].place.path; len(files) > 1 {
-		if err := os.Remove(first); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return writeError(first, err)
+	for _, f := range files[1:] {
+		if err := os.Remove(f.place.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return writeError(f.place.path, err)
 		}
 	}
-	for _, f := range slices.Backward(files) {
+	for _, f := range files {
 		if err := f.rename(); err != nil {
 			return writeError(f.place.path, err)
 		}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -120,7 +121,7 @@ func TestListedSessions(t *testing.T) {
 	}
 }
 
-// foreignFiles are hand-made sessions of other agents and, where there are some, real ones.
+// foreignFiles are hand-made sessions of other agents, documents on one line, too, and, where there are some, real ones.
 func foreignFiles(t *testing.T) (files []string) {
 	t.Helper()
 	add := func(dir string) {
@@ -128,6 +129,15 @@ func foreignFiles(t *testing.T) (files []string) {
 			name := strings.TrimSuffix(e.Name(), ".gz")
 			if err == nil && !e.IsDir() && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")) {
 				files = append(files, path)
+			}
+			if err == nil && filepath.Ext(path) == ".json" {
+				text, err := os.ReadFile(path)
+				var line bytes.Buffer
+				if err := errors.Join(err, json.Compact(&line, text)); err != nil {
+					return err
+				}
+				files = append(files, filepath.Join(t.TempDir(), e.Name()))
+				return os.WriteFile(files[len(files)-1], line.Bytes(), 0o600)
 			}
 			return err
 		}))
@@ -160,7 +170,7 @@ func TestConverted(t *testing.T) {
 		if code := Main([]string{"replay", file, "-q", "-p", "none"}, strings.NewReader(""), io.Discard, &said); code != exitDone && strings.Contains(said.String(), "no request") {
 			continue // the API answered none
 		}
-		for _, policy := range []string{"none", "opencode", "claude-code"} {
+		for _, policy := range []string{"none", "opencode", "claude-code", "claude-code@2.1.330"} {
 			one := timelineOf(t, file, policy)
 			if diff := cmp.Diff(one, timelineOf(t, converted, policy)); diff != "" {
 				t.Errorf("%s under %s: -original +converted\n%.2000s", file, policy, diff)

@@ -151,6 +151,9 @@ What is over it:
 
 Other files have limits that no flag changes: a sessions index and a subagent's meta file 64 MiB, a session's own summary
 1 MiB, a policy 1 MiB; baselines, price tables and the answers of programs a few MiB.
+
+Memory is bounded from outside by a control group. ` + "`ulimit -v`" + ` counts what Go reserves and does not use: below 2 GB ctxkit
+can end with a report of Go's.
 `
 
 // TestReference compares docs/cli.md with the commands, docs/lint.md with the lint rules and docs/limits.md with the

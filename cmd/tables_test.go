@@ -22,6 +22,7 @@ const tablesIntro = `<!-- Generated from the columns by go generate ./cmd; do no
 - ` + "`file` and `agent`" + ` name a conversation, with ` + "`policy`" + ` a replay: ` + "`JOIN ... USING (file, agent, policy)`" + `.
 - Rows have the order of the inputs, and the same inputs give the same bytes at any ` + "`--jobs`" + `. A row group ends at 32,768
   rows.
+- All tables of a folder are of one run. Where it was killed while it replaced older ones, some are missing.
 - No text of the transcript is in any column but ` + "`title`" + `, which ` + "`--no-text`" + ` leaves out. Paths, the names of
   repositories, and what a program that is a stage gives as its ` + "`reason`" + ` stay. To pass tables on, export sessions that
   ` + "`ctxkit anonymize`" + ` wrote.

@@ -160,7 +160,7 @@ const (
 	StepClient     = account.StepClient     // calls of the recorded client that the simulation makes and whose usage is on no line: compactions
 	StepModel      = account.StepModel      // the prices and the tokenizer of Options.Model
 	StepIdeal      = account.StepIdeal      // input under a prompt cache that keeps every prefix; this and the following steps are policy less recorded session
-	StepBreaks     = account.StepBreaks     // cache misses that edits cause
+	StepBreaks     = account.StepBreaks     // input that the prompt cache lost because of edits
 	StepLifetime   = account.StepLifetime   // content that is written again because its cache entry has expired
 	StepPlacement  = account.StepPlacement  // content that no cache breakpoint or look-back covers, or that is too short to be cached
 	StepOwnCalls   = account.StepOwnCalls   // own requests of the policy

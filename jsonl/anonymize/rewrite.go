@@ -209,18 +209,19 @@ func quotedEnd(b []byte, i int) (end int, closed bool) {
 
 // key rewrites the name of a member.
 func (w *writer) key(body []byte, top *frame) {
+	top.key = ""
+	top.member = true
 	models := w.voc.byModel[top.of]
 	if models || w.voc.keys[string(body)] {
 		name := string(scan.AppendUnquoted(nil, body, -1))
-		top.key = name
-		top.member = true
 		if !models || w.voc.wordsOnly(name, versionDigits) {
+			if top.key = top.of + "." + name; !w.voc.models[top.key] && !w.voc.names[top.key] {
+				top.key = name
+			}
 			w.dst = append(w.dst, body...)
 			return
 		}
 	}
-	top.key = ""
-	top.member = true
 	w.recode(body, place{}, func(dst []byte, s string) []byte { return w.names.name(dst, s) })
 }
 

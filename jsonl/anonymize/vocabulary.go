@@ -23,7 +23,7 @@ type vocabulary struct {
 	keys     map[string]bool // names of members that stay
 	values   map[string]bool // members whose value stays if its words are all in words
 	words    map[string]bool
-	models   map[string]bool // members that name a model; of their values and of versions modelWords stay
+	models   map[string]bool // members that name a model, such as model.id: id within model; of their values and of versions modelWords stay
 	versions map[string]bool // members that name a client's version
 	times    map[string]bool // members that hold a time
 	names    map[string]bool // members that hold an id, a path or another name: it has one substitute everywhere
@@ -51,13 +51,7 @@ func newVocabulary(form *foreign.Form) *vocabulary {
 	}
 	own := sections(text)
 	shared := sections(sharedText)
-	both := func(name string) map[string]bool {
-		all := jsonl.Set(own[name])
-		for w := range jsonl.Set(shared[name]) {
-			all[w] = true
-		}
-		return all
-	}
+	both := func(name string) map[string]bool { return jsonl.Set(own[name] + " " + shared[name]) }
 	v := &vocabulary{
 		keys: both("keys"), values: both("values"), words: both("words"), models: both("models"), versions: both("versions"), times: both("times"), names: both("names"),
 		toolIn: both("toolIn"), tools: both("tools"), nested: both("nested"), anywhere: both("anywhere"), free: both("free"), numbers: both("numbers"), kept: both("kept"),
@@ -68,11 +62,9 @@ func newVocabulary(form *foreign.Form) *vocabulary {
 			v.tools[name] = true
 		}
 	}
-	for _, m := range quoted().FindAllStringSubmatch(own["before"]+shared["before"], -1) {
-		v.before[m[1]] = true
-		v.markers = append(v.markers, m[1])
-	}
-	for _, m := range quoted().FindAllStringSubmatch(own["markers"]+shared["markers"], -1) {
+	before := own["before"] + shared["before"]
+	for _, m := range quoted().FindAllStringSubmatch(before+own["markers"]+shared["markers"], -1) {
+		v.before[m[1]] = strings.Contains(before, m[0])
 		v.markers = append(v.markers, m[1])
 	}
 	slices.SortStableFunc(v.markers, func(a, b string) int { return len(b) - len(a) })

@@ -9,6 +9,7 @@ type Block struct {
 	Line    int      // from 1
 	Offload *Offload // for a tool_result: the file with its full text; nil: not offloaded, or the file does not exist
 	Sent    Sent     // for an attachment: how it was sent, as its line records
+	Row     int32    // number of its line or record, from 1: a document can be one line
 }
 
 // Sent describes how an attachment was sent, as its line records it.

@@ -58,7 +58,7 @@ type Class uint8
 const (
 	ClassResponse   Class = iota // an assistant message
 	ClassPrompt                  // text that a person typed: it starts a turn
-	ClassToolResult              // results of tool calls, also with text behind them
+	ClassToolResult              // results of tool calls, possibly with text after them
 	ClassMeta                    // text that the client marks with isMeta: reminders, caveats, skills
 	ClassCommand                 // a slash command line or its output
 	ClassInterrupt               // only the note "[Request interrupted by user…]"
@@ -232,7 +232,8 @@ func (c *Conversation) BeginsMidway() bool { return len(c.Messages) > 0 && c.Mes
 // Product is the client assumed for a session in which no line names its client.
 const Product = "claude-code"
 
-// Conversation is the main conversation of a session, or one sidechain.
+// Conversation is the main conversation of a session, or one sidechain. Methods that return an error read texts from
+// the session's file or from a file of its folder; the error is that of reading.
 type Conversation struct {
 	SessionID  string
 	Agent      string   // agent id of a sidechain; "" for the main conversation

@@ -272,7 +272,7 @@ func wantNoWarning(t *testing.T, conv *session.Conversation) {
 	}
 }
 
-// same fails a test whose result is not the one that is wanted; of says what it is of.
+// same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

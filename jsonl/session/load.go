@@ -391,7 +391,7 @@ func (ld *loader) addMessage(n *node, e *jsonl.Entry) {
 	for b := range m.Content {
 		bl := &m.Content[b]
 		bl.Parts = slices.Clone(bl.Parts) // the reader uses theirs again
-		n.blocks[b] = Block{ContentBlock: *bl, Line: e.Line}
+		n.blocks[b] = Block{ContentBlock: *bl, Line: e.Line, Row: int32(ld.lines.Read)}
 		if bl.Kind == jsonl.KindToolUse && bl.Name == snipTool {
 			ld.snipCall(e, bl)
 		}
@@ -440,7 +440,7 @@ func (ld *loader) addCommand(n *node, e *jsonl.Entry) {
 	}
 	span, _ := e.SpanOf(content)
 	n.kind, n.class, n.opening = nodeUser, ClassCommand, open(ClassCommand, text[:min(len(text), mostHead)])
-	n.blocks = []Block{{Line: e.Line, ContentBlock: jsonl.ContentBlock{
+	n.blocks = []Block{{Line: e.Line, Row: int32(ld.lines.Read), ContentBlock: jsonl.ContentBlock{
 		Kind: jsonl.KindText, Type: "text", IsString: true, Text: jsonl.Measure(text), JSON: jsonl.Metrics{UTF16: len(content), Bytes: len(content)}, Span: span, Value: span,
 	}}}
 }
@@ -489,7 +489,7 @@ func (ld *loader) addAttachment(n *node, e *jsonl.Entry) {
 	} else if renders && !odd {
 		a.length = jsonl.Metrics{}
 	}
-	n.blocks = []Block{{Line: e.Line, Sent: sent, ContentBlock: jsonl.ContentBlock{
+	n.blocks = []Block{{Line: e.Line, Row: int32(ld.lines.Read), Sent: sent, ContentBlock: jsonl.ContentBlock{
 		Kind: jsonl.KindAttachment, Type: a.kind, Text: a.length, JSON: jsonl.Metrics{UTF16: len(e.Attachment), Bytes: len(e.Attachment)}, Span: span, Value: value,
 	}}}
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Message is one message of a conversation, as the API counts messages; wire.BodyMessage is its form in a request.
-// Messages with RecordOnly are no part of the raw history: summaries, messages that the client sent again after a
-// compaction, and responses that the client dropped and never sent back.
+// Message is one message of a conversation, as the API counts messages; wire.BodyMessage is its form in a request. The
+// raw history has no messages with RecordOnly set: summaries, messages that the client sent again after a compaction,
+// and responses that the client dropped and never sent back.
 type Message struct {
 	Role       Role
 	Class      Class

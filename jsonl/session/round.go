@@ -86,7 +86,7 @@ func (conv *Conversation) NextPrompt(m int) int {
 }
 
 // Turn returns the indexes of the messages from a prompt up to the next one, without RecordOnly messages. The result of
-// a call of the turn is included even behind a queued prompt.
+// a call of the turn is included even if it comes after a queued prompt.
 func (conv *Conversation) Turn(prompt int) []int {
 	list := []int{prompt}
 	next := conv.NextPrompt(prompt)

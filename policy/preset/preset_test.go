@@ -20,6 +20,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
+	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func registry(t *testing.T) policy.Registry {
@@ -127,69 +128,64 @@ func TestPresets(t *testing.T) {
 
 // A product's bare name means the release that recorded the session, or that was current then.
 func TestFor(t *testing.T) {
-	day := func(s string) time.Time {
-		d, err := time.Parse(time.DateOnly, s)
+	// A row is a name, the client and its version, the models' provider, the day, whether it records what was cleared, and what is
+	// chosen: policy, version, whether the session is older, and why, with what is said of newer ones in brackets.
+	stagetest.Rows(t, `
+none | claude-code | 2.1.43 | "" | 2026-02-17 | false | none  false
+claude-code-2.1.19 | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.19  false
+claude-code | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.30 2.1.43 false claude-code 2.1.43 recorded the session; [claude-code-2.1.304 is newer: for it, write claude-code@latest]
+claude-code@recorded-version | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.30 2.1.43 false claude-code 2.1.43 recorded the session; [claude-code-2.1.304 is newer: for it, write claude-code@latest]
+claude-code-2.1.99 | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.97 2.1.99 false
+claude-code-x | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-x  false
+claude-code@2.1.14 | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.19 2.1.14 false
+opencode@1.14.20 | claude-code | 2.1.43 | "" | 2026-02-17 | false | opencode-1.14.20 1.14.20 false
+claude-code@99.1 | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.304 99.1 false [claude-code 99.1 is newer than any that was read (2.1.332): the rules of claude-code-2.1.304 are assumed]
+codex | codex | 0.999.0 | "" | "" | false | codex-0.150 0.999.0 false codex 0.999.0 recorded the session; [codex 0.999.0 is newer than any that was read (0.171.0): the rules of codex-0.150 are assumed]
+opencode@latest | claude-code | 2.1.43 | "" | 2026-02-17 | false | opencode-2.0.21  false [no opencode of after 2026-10-12 was read: the rules of opencode-2.0.21 are assumed]
+opencode | "" | "" | "" | 2026-11-02 | false | opencode-2.0.21  false opencode as of 2026-11-02; [no opencode of after 2026-10-12 was read: the rules of opencode-2.0.21 are assumed]
+opencode | "" | "" | "" | 2026-10-12 | false | opencode-2.0.21  false opencode as of 2026-10-12
+codex@latest | claude-code | 2.1.43 | "" | 2026-02-17 | false | codex-0.150  false
+letta@latest | claude-code | 2.1.43 | "" | 2026-02-17 | false | letta  false
+copilot-cli@latest | claude-code | 2.1.43 | "" | 2026-02-17 | false | copilot-cli  false
+copilot@latest | claude-code | 2.1.43 | "" | 2026-02-17 | false | copilot-cli  false
+copilot | copilot | 1.0.102 | "" | "" | false | copilot-cli 1.0.102 false copilot 1.0.102 recorded the session; [copilot 1.0.102 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed]
+kimi-cli@latest | claude-code | 2.1.43 | "" | 2026-02-17 | false | kimi-cli-1.49  false
+kimi-cli | claude-code | 2.1.43 | "" | 2026-02-17 | false | kimi-cli-1.49  true the oldest kimi-cli known; the session, of 2026-02-17, is older
+opencode | claude-code | 2.1.43 | "" | 2026-02-17 | false | opencode-1.1.60  false opencode as of 2026-02-17; [opencode-2.0.21 is newer: for it, write opencode@latest]
+copilot-cli@1.0.90 | "" | "" | "" | "" | false | copilot-cli 1.0.90 false [copilot 1.0.90 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed]
+copilot-cli | "" | "" | "" | "" | false | copilot-cli  false
+opencode | "" | "" | "" | 2026-04-21 | false | opencode-1.14.20  false opencode as of 2026-04-21; [opencode-2.0.21 is newer: for it, write opencode@latest]
+opencode | "" | "" | "" | 2025-06-01 | false | opencode-1.1.36  true the oldest opencode known; the session, of 2025-06-01, is older; [opencode-2.0.21 is newer: for it, write opencode@latest]
+claude-code | claude-code | 2.1.5 | "" | "" | false | claude-code-2.1.12 2.1.5 true claude-code 2.1.5 recorded the session, older than any known; [claude-code-2.1.304 is newer: for it, write claude-code@latest]
+codex | codex | 0.142.5 | openai | "" | false | codex-0.140 0.142.5 false codex 0.142.5 recorded the session; [codex-0.150 is newer: for it, write codex@latest]
+codex | codex | 0.142.5 | "" | "" | false | codex-0.140 0.142.5 false codex 0.142.5 recorded the session; [codex-0.150 is newer: for it, write codex@latest]
+codex@recorded-version | codex | 0.142.5 | my-azure | "" | false | codex-0.140 0.142.5 false codex 0.142.5 recorded the session; [codex-0.150 is newer: for it, write codex@latest]
+codex@recorded-version | codex | 0.142.5 | ollama | "" | false | codex-local  false codex recorded the session with models of "ollama"
+codex@0.142.5 | codex | 0.142.5 | ollama | "" | false | codex-0.140 0.142.5 false
+codex | pi | "" | ollama | "" | false | codex-0.150  false the newest codex known
+opencode | opencode | 1.18.33 | "" | "" | true | opencode-1.18 1.18.33 false opencode 1.18.33 recorded the session, and what it pruned; [opencode-2.0.21 is newer: for it, write opencode@latest]
+codex | codex | 0.142.5 | "" | "" | true | codex-0.140 0.142.5 false codex 0.142.5 recorded the session; [codex-0.150 is newer: for it, write codex@latest]
+opencode@recorded-version | claude-code | 2.1.43 | "" | "" | false | opencode-2.0.21  false the newest opencode known; [no opencode of after 2026-10-12 was read: the rules of opencode-2.0.21 are assumed]
+`, func(name, product, version, provider, day string, cleared bool, want string) {
+		client := preset.Client{Product: product, Version: version, Provider: provider, Cleared: cleared}
+		if day != "" {
+			client.Time, _ = time.Parse(time.DateOnly, day)
+		}
+		got, err := preset.New(registry(t)).For(name, client)
 		if err != nil {
-			t.Fatal(err)
+			t.Error(err)
 		}
-		return d
-	}
-	recorded := preset.Client{Product: "claude-code", Version: "2.1.43", Time: day("2026-02-17")}
-	const ended = "no opencode of after 2026-10-12 was read: the rules of opencode-2.0.21 are assumed"
-	for _, c := range []struct {
-		name   string
-		client preset.Client
-		want   preset.Chosen
-	}{
-		{"none", recorded, preset.Chosen{Policy: "none"}},
-		{"claude-code-2.1.19", recorded, preset.Chosen{Policy: "claude-code-2.1.19"}},
-		{"claude-code", recorded, preset.Chosen{"claude-code-2.1.30", "2.1.43", "claude-code 2.1.43 recorded the session; claude-code-2.1.304 is newer: for it, write claude-code@latest", false, "claude-code-2.1.304 is newer: for it, write claude-code@latest"}},
-		{"claude-code@recorded-version", recorded, preset.Chosen{"claude-code-2.1.30", "2.1.43", "claude-code 2.1.43 recorded the session; claude-code-2.1.304 is newer: for it, write claude-code@latest", false, "claude-code-2.1.304 is newer: for it, write claude-code@latest"}},
-		{"claude-code-2.1.99", recorded, preset.Chosen{Policy: "claude-code-2.1.97", Version: "2.1.99"}},
-		{"claude-code-x", recorded, preset.Chosen{Policy: "claude-code-x"}},
-		{"claude-code@2.1.14", recorded, preset.Chosen{"claude-code-2.1.19", "2.1.14", "", false, ""}},
-		{"opencode@1.14.20", recorded, preset.Chosen{"opencode-1.14.20", "1.14.20", "", false, ""}},
-		{"claude-code@99.1", recorded, preset.Chosen{"claude-code-2.1.304", "99.1", "claude-code 99.1 is newer than any that was read (2.1.332): the rules of claude-code-2.1.304 are assumed", false,
-			"claude-code 99.1 is newer than any that was read (2.1.332): the rules of claude-code-2.1.304 are assumed"}},
-		{"codex", preset.Client{Product: "codex", Version: "0.999.0"}, preset.Chosen{"codex-0.150", "0.999.0", "codex 0.999.0 recorded the session; codex 0.999.0 is newer than any that was read (0.171.0): the rules of codex-0.150 are assumed", false,
-			"codex 0.999.0 is newer than any that was read (0.171.0): the rules of codex-0.150 are assumed"}},
-		{"opencode@latest", recorded, preset.Chosen{"opencode-2.0.21", "", ended, false, ended}},
-		{"opencode", preset.Client{Time: day("2026-11-02")}, preset.Chosen{"opencode-2.0.21", "", "opencode as of 2026-11-02; " + ended, false, ended}},
-		{"opencode", preset.Client{Time: day("2026-10-12")}, preset.Chosen{Policy: "opencode-2.0.21", Why: "opencode as of 2026-10-12"}},
-		{"codex@latest", recorded, preset.Chosen{Policy: "codex-0.150"}},
-		{"letta@latest", recorded, preset.Chosen{Policy: "letta"}},
-		{"copilot-cli@latest", recorded, preset.Chosen{Policy: "copilot-cli"}},
-		{"copilot@latest", recorded, preset.Chosen{Policy: "copilot-cli"}},
-		{"copilot", preset.Client{Product: "copilot", Version: "1.0.102"}, preset.Chosen{"copilot-cli", "1.0.102", "copilot 1.0.102 recorded the session; copilot 1.0.102 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed", false,
-			"copilot 1.0.102 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed"}},
-		{"kimi-cli@latest", recorded, preset.Chosen{Policy: "kimi-cli-1.49"}},
-		{"kimi-cli", recorded, preset.Chosen{"kimi-cli-1.49", "", "the oldest kimi-cli known; the session, of 2026-02-17, is older", true, ""}},
-		{"opencode", recorded, preset.Chosen{"opencode-1.1.60", "", "opencode as of 2026-02-17; opencode-2.0.21 is newer: for it, write opencode@latest", false, "opencode-2.0.21 is newer: for it, write opencode@latest"}},
-		{"copilot-cli@1.0.90", preset.Client{}, preset.Chosen{"copilot-cli", "1.0.90", "copilot 1.0.90 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed", false, "copilot 1.0.90 is newer than any that was read (1.0.74): the rules of copilot-cli are assumed"}},
-		{"copilot-cli", preset.Client{}, preset.Chosen{Policy: "copilot-cli"}},
-		{"opencode", preset.Client{Time: day("2026-04-21")}, preset.Chosen{"opencode-1.14.20", "", "opencode as of 2026-04-21; opencode-2.0.21 is newer: for it, write opencode@latest", false, "opencode-2.0.21 is newer: for it, write opencode@latest"}},
-		{"opencode", preset.Client{Time: day("2025-06-01")}, preset.Chosen{"opencode-1.1.36", "", "the oldest opencode known; the session, of 2025-06-01, is older; opencode-2.0.21 is newer: for it, write opencode@latest", true, "opencode-2.0.21 is newer: for it, write opencode@latest"}},
-		{"claude-code", preset.Client{Product: "claude-code", Version: "2.1.5"}, preset.Chosen{"claude-code-2.1.12", "2.1.5", "claude-code 2.1.5 recorded the session, older than any known; claude-code-2.1.304 is newer: for it, write claude-code@latest", true, "claude-code-2.1.304 is newer: for it, write claude-code@latest"}},
-		{"codex", preset.Client{Product: "codex", Version: "0.142.5", Provider: "openai"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session; codex-0.150 is newer: for it, write codex@latest", false, "codex-0.150 is newer: for it, write codex@latest"}},
-		{"codex", preset.Client{Product: "codex", Version: "0.142.5"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session; codex-0.150 is newer: for it, write codex@latest", false, "codex-0.150 is newer: for it, write codex@latest"}},
-		{"codex@recorded-version", preset.Client{Product: "codex", Version: "0.142.5", Provider: "my-azure"}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session; codex-0.150 is newer: for it, write codex@latest", false, "codex-0.150 is newer: for it, write codex@latest"}},
-		{"codex@recorded-version", preset.Client{Product: "codex", Version: "0.142.5", Provider: "ollama"}, preset.Chosen{"codex-local", "", `codex recorded the session with models of "ollama"`, false, ""}},
-		{"codex@0.142.5", preset.Client{Product: "codex", Version: "0.142.5", Provider: "ollama"}, preset.Chosen{"codex-0.140", "0.142.5", "", false, ""}},
-		{"codex", preset.Client{Product: "pi", Provider: "ollama"}, preset.Chosen{"codex-0.150", "", "the newest codex known", false, ""}},
-		{"opencode", preset.Client{Product: "opencode", Version: "1.18.33", Cleared: true}, preset.Chosen{"opencode-1.18", "1.18.33", "opencode 1.18.33 recorded the session, and what it pruned; opencode-2.0.21 is newer: for it, write opencode@latest", false, "opencode-2.0.21 is newer: for it, write opencode@latest"}},
-		{"codex", preset.Client{Product: "codex", Version: "0.142.5", Cleared: true}, preset.Chosen{"codex-0.140", "0.142.5", "codex 0.142.5 recorded the session; codex-0.150 is newer: for it, write codex@latest", false, "codex-0.150 is newer: for it, write codex@latest"}},
-		{"opencode@recorded-version", preset.Client{Product: "claude-code", Version: "2.1.43"}, preset.Chosen{"opencode-2.0.21", "", "the newest opencode known; " + ended, false, ended}},
-	} {
-		if got, err := preset.New(registry(t)).For(c.name, c.client); err != nil || got != c.want {
-			t.Errorf("%s for %v: got %v, %v, want %v", c.name, c.client, got, err, c.want)
+		if got.Newer != "" {
+			got.Why = strings.Replace(got.Why, got.Newer, "["+got.Newer+"]", 1)
 		}
-	}
+		stagetest.Same(t, want, strings.TrimSpace(fmt.Sprint(got.Policy, " ", got.Version, " ", got.Older, " ", got.Why)))
+	})
 	for name, want := range map[string]string{
 		"lettta@latest": `no versions of "lettta" are known: `,
 		"opencod@1.2":   `no versions of "opencod" are known: did you mean opencode?`,
 		"opencode@next": `"next" is no version of opencode: write it as opencode@1.1.36, or opencode@latest`,
 	} {
-		if _, err := preset.New(registry(t)).For(name, recorded); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := preset.New(registry(t)).For(name, preset.Client{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
 	}

@@ -41,79 +41,125 @@ func TestDefinitions(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
-	want := map[string]map[string]string{
-		"three-layer": {
-			"three_layer_micro.keep_recent": "3", "three_layer_micro.min_chars": "100",
-			"three_layer_auto.threshold": "50000", "three_layer_auto.source_chars": "80000", "three_layer_auto.max_output": "2000",
-		},
-		"anthropic-context-editing": {
-			"clear_thinking.keep": "auto", "clear_tool_uses.trigger": "{input_tokens: 100000}", "clear_tool_uses.keep": "3",
-			"clear_tool_uses.clear_at_least": "none", "clear_tool_uses.exclude_tools": "[]", "clear_tool_uses.clear_tool_inputs": "false",
-		},
-		"langchain-clear-tool-uses": {
-			"clear_tool_results.trigger": "100000", "clear_tool_results.keep": "3", "clear_tool_results.clear_at_least": "0",
-			"clear_tool_results.exclude_tools": "[]", "clear_tool_results.clear_tool_inputs": "false", "clear_tool_results.placeholder": "'[cleared]'",
-		},
-		"openhands-1.4": {
-			"condenser_events.max_size": "120", "condenser_events.max_tokens": "none", "condenser_events.keep_first": "4",
-			"condenser_events.cut": "halves", "condenser_events.agent_limit": "false", "condenser_events.max_event_chars": "500",
-		},
-		"openhands-1.7": {
-			"condenser_events.max_size": "240", "condenser_events.keep_first": "2", "condenser_events.cut": "units",
-			"condenser_events.minimum_progress": "0", "condenser_events.hard_reset": "true", "condenser_events.agent_limit": "false",
-		},
-		"openhands-1.11": {
-			"condenser_events.max_size": "240", "condenser_events.minimum_progress": "0.1", "condenser_events.hard_reset": "true",
-			"condenser_events.agent_limit": "false",
-		},
-		"openhands-1.43": {"condenser_events.max_size": "240", "condenser_events.agent_limit": "true"},
-		"codex-local": {
-			"codex_compaction.form": "local", "codex_compaction.percent": "90", "codex_compaction.token_limit": "none", "codex_compaction.user_tokens": "20000",
-			"truncate_results.max_tokens": "0", "truncate_results.max_bytes": "40000", "truncate_results.offloaded": "true",
-		},
-		"codex-0.118": {"codex_compaction.form": "remote_v1", "codex_compaction.percent": "90", "codex_compaction.user_tokens": "none"},
-		"codex-0.140": {"codex_compaction.form": "remote_v2", "codex_compaction.percent": "90", "codex_compaction.user_tokens": "64000"},
-		"crush-0.36": {
-			"crush_summarize.large_window": "200000", "crush_summarize.buffer": "20000", "crush_summarize.percent": "20",
-			"crush_summarize.count": "read",
-		},
-		"goose-1.28": {
-			"goose_compaction.threshold": "0.8", "goose_tool_pairs.cutoff": "auto", "goose_tool_pairs.batch": "10",
-		},
-		"gemini-cli-0.26": {
-			"gemini_compression.threshold": "0.5", "gemini_compression.preserve": "0.3", "gemini_compression.response_budget": "50000",
-			"gemini_compression.cut": "lines", "gemini_compression.cut_lines": "30", "gemini_compression.verify": "true",
-		},
-		"gemini-cli-0.43": {
-			"gemini_compression.cut": "chars", "gemini_compression.cut_chars": "40000", "gemini_compression.after_failure": "cut",
-			"gemini_masking.protect": "50000", "gemini_masking.minimum": "30000",
-		},
-		"openclaw-cache-ttl": {
-			"cache_ttl_prune.ttl": "5m", "cache_ttl_prune.keep_last_assistants": "3", "cache_ttl_prune.soft_trim_ratio": "0.3",
-			"cache_ttl_prune.hard_clear_ratio": "0.5", "cache_ttl_prune.min_prunable_chars": "50000", "cache_ttl_prune.soft_max_chars": "4000",
-			"cache_ttl_prune.soft_head_chars": "1500", "cache_ttl_prune.soft_tail_chars": "1500", "cache_ttl_prune.hard_clear": "true",
-			"cache_ttl_prune.placeholder": "'[Old tool result content cleared]'",
-		},
-		"sliding-window-1.36": {
-			"sliding_window.messages": "40", "sliding_window.every": "turn_end", "sliding_window.cut": "prompt",
-			"sliding_window.anchor": "false", "sliding_window.truncate": "first", "sliding_window.truncate_above": "400",
-		},
-		"sliding-window-1.37":     {"sliding_window.messages": "40", "sliding_window.anchor": "true", "sliding_window.truncate": "first"},
-		"strands-typescript-1.19": {"sliding_window.anchor": "true", "sliding_window.truncate": "overflow", "sliding_window.truncate_above": "450"},
-	}
-	for name, figures := range want {
+	for _, text := range strings.Split(`
+# three-layer
+three_layer_micro.keep_recent: 3
+three_layer_micro.min_chars: 100
+three_layer_auto.threshold: 50000
+three_layer_auto.source_chars: 80000
+three_layer_auto.max_output: 2000
+# anthropic-context-editing
+clear_thinking.keep: auto
+clear_tool_uses.trigger: {input_tokens: 100000}
+clear_tool_uses.keep: 3
+clear_tool_uses.clear_at_least: none
+clear_tool_uses.exclude_tools: []
+clear_tool_uses.clear_tool_inputs: false
+# langchain-clear-tool-uses
+clear_tool_results.trigger: 100000
+clear_tool_results.keep: 3
+clear_tool_results.clear_at_least: 0
+clear_tool_results.exclude_tools: []
+clear_tool_results.clear_tool_inputs: false
+clear_tool_results.placeholder: '[cleared]'
+# openhands-1.4
+condenser_events.max_size: 120
+condenser_events.max_tokens: none
+condenser_events.keep_first: 4
+condenser_events.cut: halves
+condenser_events.agent_limit: false
+condenser_events.max_event_chars: 500
+# openhands-1.7
+condenser_events.max_size: 240
+condenser_events.keep_first: 2
+condenser_events.cut: units
+condenser_events.minimum_progress: 0
+condenser_events.hard_reset: true
+condenser_events.agent_limit: false
+# openhands-1.11
+condenser_events.max_size: 240
+condenser_events.minimum_progress: 0.1
+condenser_events.hard_reset: true
+condenser_events.agent_limit: false
+# openhands-1.43
+condenser_events.max_size: 240
+condenser_events.agent_limit: true
+# codex-local
+codex_compaction.form: local
+codex_compaction.percent: 90
+codex_compaction.token_limit: none
+codex_compaction.user_tokens: 20000
+truncate_results.max_tokens: 0
+truncate_results.max_bytes: 40000
+truncate_results.offloaded: true
+# codex-0.118
+codex_compaction.form: remote_v1
+codex_compaction.percent: 90
+codex_compaction.user_tokens: none
+# codex-0.140
+codex_compaction.form: remote_v2
+codex_compaction.percent: 90
+codex_compaction.user_tokens: 64000
+# crush-0.36
+crush_summarize.large_window: 200000
+crush_summarize.buffer: 20000
+crush_summarize.percent: 20
+crush_summarize.count: read
+# goose-1.28
+goose_compaction.threshold: 0.8
+goose_tool_pairs.cutoff: auto
+goose_tool_pairs.batch: 10
+# gemini-cli-0.26
+gemini_compression.threshold: 0.5
+gemini_compression.preserve: 0.3
+gemini_compression.response_budget: 50000
+gemini_compression.cut: lines
+gemini_compression.cut_lines: 30
+gemini_compression.verify: true
+# gemini-cli-0.43
+gemini_compression.cut: chars
+gemini_compression.cut_chars: 40000
+gemini_compression.after_failure: cut
+gemini_masking.protect: 50000
+gemini_masking.minimum: 30000
+# openclaw-cache-ttl
+cache_ttl_prune.ttl: 5m
+cache_ttl_prune.keep_last_assistants: 3
+cache_ttl_prune.soft_trim_ratio: 0.3
+cache_ttl_prune.hard_clear_ratio: 0.5
+cache_ttl_prune.min_prunable_chars: 50000
+cache_ttl_prune.soft_max_chars: 4000
+cache_ttl_prune.soft_head_chars: 1500
+cache_ttl_prune.soft_tail_chars: 1500
+cache_ttl_prune.hard_clear: true
+cache_ttl_prune.placeholder: '[Old tool result content cleared]'
+# sliding-window-1.36
+sliding_window.messages: 40
+sliding_window.every: turn_end
+sliding_window.cut: prompt
+sliding_window.anchor: false
+sliding_window.truncate: first
+sliding_window.truncate_above: 400
+# sliding-window-1.37
+sliding_window.messages: 40
+sliding_window.anchor: true
+sliding_window.truncate: first
+# strands-typescript-1.19
+sliding_window.anchor: true
+sliding_window.truncate: overflow
+sliding_window.truncate_above: 450
+`, "\n# ")[1:] {
+		name, figures, _ := strings.Cut(strings.TrimSpace(text), "\n")
 		p, err := preset.Load(name, allStages(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := map[string]string{}
-		for key := range figures {
-			if got[key], err = p.Get(key); err != nil {
-				t.Error(err)
+		for line := range strings.SplitSeq(figures, "\n") {
+			key, want, _ := strings.Cut(line, ": ")
+			got, err := p.Get(key)
+			if err != nil || got != want {
+				t.Errorf("%s: %s is %s, %v; want %s", name, key, got, err, want)
 			}
-		}
-		if diff := cmp.Diff(figures, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
 		}
 	}
 }

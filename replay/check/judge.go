@@ -293,7 +293,7 @@ func (j *judge) changes(one *Case, r *CaseResult, old *BaselineSession) (list, a
 	}
 	list = report(was, func(key string) bool { return !kept(key) })
 	own := func(k KeyChange) bool { return k.Place != placeOf(one.Policy.Position) }
-	return slices.Concat([]KeyChange{}, slices.DeleteFunc(slices.Clone(list), func(k KeyChange) bool { return !own(k) }), slices.DeleteFunc(list, own)), assumed
+	return append(slices.DeleteFunc(append([]KeyChange{}, list...), func(k KeyChange) bool { return !own(k) }), slices.DeleteFunc(list, own)...), assumed
 }
 
 // place is where a key of a case's policy has its value: among the settings of the case, in the policy's file, or in

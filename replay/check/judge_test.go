@@ -190,6 +190,10 @@ func TestManyChanges(t *testing.T) {
 		if !reflect.DeepEqual(*s.Evidence, want) {
 			t.Errorf("evidence %+v, want %+v", *s.Evidence, want)
 		}
+		same := Judge(was, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, old, CheckRun{Tool: "1.0"})
+		if list := same.Cases[0].Sessions[0].Changes; list == nil || len(list) > 0 {
+			t.Errorf("the same policy: %#v, want a list, which the schema has", list)
+		}
 	}
 	few := &SessionReport{Changes: make([]KeyChange, 9)}
 	if got := few.ChangeLines(false, ""); len(got) != 9 || strings.Contains(got[8], "more") {

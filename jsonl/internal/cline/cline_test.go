@@ -25,12 +25,12 @@ func load(t *testing.T, path string) (*session.Conversation, []string) {
 func TestTask(t *testing.T) {
 	want := []string{
 		`0 prompt text "<task>\nWhy does the mill stop?\n</task>" text "<environment_details>\n# Current Working Directory (/srv/mill) Files\nlog.txt\n</environment_details>"`,
-		`1 response text "I look." tool_use "read_file {\"path\":\"log.txt\"}" [12+0+9000 -> 30]`,
+		`1 response text "I look." tool_use "read_file {\"path\":\"log.txt\"}" [12+0+9000 -> 30, 10000000 nano]`,
 		`2 tool_result tool_result "` + strings.Repeat("The brake is stuck. ", 29) + `The brake is stuck."`,
-		`3 response text "It is the brake." [20+9000+300 -> 10]`,
+		`3 response text "It is the brake." [20+9000+300 -> 10, 10000000 nano]`,
 		`compacted auto at 0, summary -1, keeps [0 1]`,
 		`4 prompt text "<feedback>\nMend it.\n</feedback>"`,
-		`5 response text "Done." [15+9000+20 -> 5]`,
+		`5 response text "Done." [15+9000+20 -> 5, 10000000 nano]`,
 	}
 	for _, path := range []string{"testdata/task/api_conversation_history.json", "testdata/cline.json"} {
 		conv, got := load(t, path)
@@ -50,13 +50,13 @@ func TestRoo(t *testing.T) {
 	conv, got := load(t, "testdata/roo.json")
 	want := []string{
 		`0 prompt text "<task>\nWhy does the mill stop?\n</task>" text "<environment_details>\n# Current Working Directory (/srv/mill) Files\nlog.txt\n</environment_details><model>claude-sonnet-4-5</model>"`,
-		`1 response text "I look." tool_use "read_file {\"path\":\"log.txt\"}" [12+0+9000 -> 30]`,
+		`1 response text "I look." tool_use "read_file {\"path\":\"log.txt\"}" [12+0+9000 -> 30, 10000000 nano]`,
 		`2 tool_result tool_result "` + strings.Repeat("The brake is stuck. ", 29) + `The brake is stuck."`,
-		`3 response text "It is the brake." [20+9000+300 -> 10]`,
+		`3 response text "It is the brake." [20+9000+300 -> 10, 10000000 nano]`,
 		`compacted unknown at 0, summary 4, keeps []`,
 		`4 summary text "The brake is stuck."`,
 		`5 prompt text "<feedback>\nMend it.\n</feedback>"`,
-		`6 response text "Done." [15+9000+20 -> 5]`,
+		`6 response text "Done." [15+9000+20 -> 5, 10000000 nano]`,
 	}
 	outline.Same(t, want, got)
 	if conv.Product != "roo-code" || conv.Model != "claude-sonnet-4-5" {
@@ -69,7 +69,7 @@ func TestRoo(t *testing.T) {
 func TestCLI(t *testing.T) {
 	want := []string{
 		`0 prompt text "Why does the mill stop?"`,
-		`1 response thinking "look" text "I look." tool_use "read_files {\"files\":[{\"path\":\"brake.md\"}]}" tool_use "run_commands {\"commands\":[\"false\"]}" [100+8000+900 -> 40]`,
+		`1 response thinking "look" text "I look." tool_use "read_files {\"files\":[{\"path\":\"brake.md\"}]}" tool_use "run_commands {\"commands\":[\"false\"]}" [100+8000+900 -> 40, 500000000 nano]`,
 		`2 tool_result tool_result "[{\"query\":\"brake.md\",\"result\":\"1 | The brake is stuck.\",\"success\":true}]"`,
 		`3 tool_result tool_result "exit code 1"`,
 		`4 response text "The brake." [0+9000+200 -> 9]`,

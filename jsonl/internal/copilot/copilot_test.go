@@ -17,37 +17,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// listed is a conversation as a list: each message's class and blocks, and where it was compacted.
-func listed(t *testing.T, conv *session.Conversation) (out []string) {
-	t.Helper()
-	for m := range conv.Messages {
-		for i := range conv.Boundaries {
-			if b := &conv.Boundaries[i]; b.Before == m {
-				out = append(out, fmt.Sprintf("compacted at %d, summary %d, keeps %v", b.PreTokens, b.Summary, b.Preserved))
-			}
-		}
-		msg := &conv.Messages[m]
-		line := fmt.Sprintf("%d %s", m, msg.Class)
-		for b := range msg.Blocks {
-			bl := &msg.Blocks[b]
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
-		}
-		if msg.HasUsage {
-			u := msg.Usage
-			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
-		}
-		if msg.Is(session.OutputOnly) {
-			line += fmt.Sprintf(" (%d)", msg.Usage.Output)
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
 func TestEvents(t *testing.T) {
 	f := outline.Load(t, "testdata/events.jsonl")
 	conv := f.Main
@@ -59,17 +28,17 @@ func TestEvents(t *testing.T) {
 		`4 tool_result tool_result "Denied by a hook"`,
 		`5 response tool_use "rg {\"pattern\":\"bug\"}" (50)`,
 		`6 tool_result tool_result "a.go:1"`,
-		`compacted at 13000, summary 7, keeps [5 6]`,
+		`compacted auto at 13000, summary 7, keeps [5 6]`,
 		`7 summary text "<overview>A bug is looked for.</overview>"`,
 		`8 response text "Found it." (20)`,
 		`9 prompt text "thanks"`,
-		`10 response text "Any time." [500+12000+500 -> 7, 0 nano]`,
+		`10 response text "Any time." [500+12000+500 -> 7]`,
 	}
-	outline.Same(t, want, listed(t, conv))
+	outline.Same(t, want, outline.Of(t, conv))
 	if len(f.Sidechains) != 1 || f.Sidechains[0].Agent != "t2" {
 		t.Fatalf("%d sidechains", len(f.Sidechains))
 	}
-	outline.Same(t, []string{`0 prompt text "review, please"`, `1 response text "All is well." (30)`}, listed(t, f.Sidechains[0]), "subagent")
+	outline.Same(t, []string{`0 prompt text "review, please"`, `1 response text "All is well." (30)`}, outline.Of(t, f.Sidechains[0]), "subagent")
 	b := &conv.Boundaries[0]
 	if diff := cmp.Diff(&jsonl.Usage{Input: 2, CacheRead: 12000, CacheWrite: 1198, Output: 400}, b.Usage); diff != "" || b.Trigger != "auto" {
 		t.Errorf("%s by itself: %s", b.Trigger, diff)
@@ -114,11 +83,11 @@ func TestOrder(t *testing.T) {
 		}
 		conv := outline.Load(t, path).Main
 		want := []string{
-			`0 prompt text "look"`, `1 response thinking "hm" tool_use "bash {}" tool_use "bash {}" [30+60+0 -> 5, 0 nano]`,
+			`0 prompt text "look"`, `1 response thinking "hm" tool_use "bash {}" tool_use "bash {}" [30+60+0 -> 5]`,
 			fmt.Sprintf("2 tool_result tool_result %q", results[0]), fmt.Sprintf("3 tool_result tool_result %q", results[1]),
 			`4 response thinking "so" text "done" (5)`, `5 prompt text "more"`, `6 response text "yes" (1)`,
 		}
-		outline.Same(t, want, listed(t, conv), version)
+		outline.Same(t, want, outline.Of(t, conv), version)
 		if len(conv.Restarts) != 1 || conv.Restarts[0].Before != 5 {
 			t.Fatalf("%s: restarts %+v", version, conv.Restarts)
 		}
@@ -135,7 +104,7 @@ func TestOdd(t *testing.T) {
 		warning  string
 	}{
 		{"the first line is lost", prompt, []string{`0 prompt text "one"`}, ""},
-		{"a compaction whose start is lost", prompt + `{"type":"session.compaction_complete","data":{"success":true,"preCompactionTokens":9,"summaryContent":"s"},"id":"c"}` + "\n" + strings.ReplaceAll(prompt, `"u"`, `"v"`), []string{`0 prompt text "one"`, "compacted at 9, summary 1, keeps []", `1 summary text "s"`, `2 prompt text "one"`}, "the start of the compaction is not in the file: what it kept is not known"},
+		{"a compaction whose start is lost", prompt + `{"type":"session.compaction_complete","data":{"success":true,"preCompactionTokens":9,"summaryContent":"s"},"id":"c"}` + "\n" + strings.ReplaceAll(prompt, `"u"`, `"v"`), []string{`0 prompt text "one"`, "compacted unknown at 9, summary 1, keeps []", `1 summary text "s"`, `2 prompt text "one"`}, "the start of the compaction is not in the file: what it kept is not known"},
 		{"a compaction that failed", prompt + `{"type":"session.compaction_start","data":{},"id":"c"}` + "\n" + `{"type":"session.compaction_complete","data":{"success":false},"id":"d"}`, []string{`0 prompt text "one"`}, ""},
 		{"a truncation", prompt + `{"type":"session.truncation","data":{"messagesRemovedDuringTruncation":3},"id":"c"}`, []string{`0 prompt text "one"`}, "the client removed old messages; which is not recorded, and they stay"},
 		{"a rewind", prompt + strings.NewReplacer(`"u"`, `"v"`, "one", "two").Replace(prompt) + `{"type":"session.snapshot_rewind","data":{"upToEventId":"v","eventsRemoved":1},"id":"w"}` + "\n" + strings.NewReplacer(`"u"`, `"x"`, "one", "three").Replace(prompt), []string{`0 prompt text "one"`, `1 prompt text "three"`}, ""},
@@ -150,7 +119,7 @@ func TestOdd(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := outline.Load(t, path)
-			outline.Same(t, tt.want, listed(t, f.Main))
+			outline.Same(t, tt.want, outline.Of(t, f.Main))
 			said := ""
 			for _, w := range f.Main.Warnings {
 				said += w.Message + "\n"

@@ -15,45 +15,17 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// listed is a conversation as a list: each message's class and blocks, and where it was compacted.
-func listed(t *testing.T, conv *session.Conversation) (out []string) {
-	t.Helper()
-	for m := range conv.Messages {
-		for i := range conv.Boundaries {
-			if b := &conv.Boundaries[i]; b.Before == m {
-				out = append(out, fmt.Sprintf("compacted at %d, summary %d, keeps %v", b.PreTokens, b.Summary, b.Preserved))
-			}
-		}
-		msg := &conv.Messages[m]
-		line := fmt.Sprintf("%d %s", m, msg.Class)
-		for b := range msg.Blocks {
-			bl := &msg.Blocks[b]
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
-		}
-		if msg.HasUsage {
-			u := msg.Usage
-			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
 func TestDocument(t *testing.T) {
 	conv := outline.Load(t, "testdata/chat.json").Main
 	want := []string{
 		`0 prompt text "read the file" text "@a.go"`,
-		`1 response text "I read it." tool_use "read_file {\"file_path\":\"a.go\"}" tool_use "read_file {\"file_path\":\"b.go\"}" tool_use "glob {\"pattern\":\"*\"}" [7000+2000+0 -> 100, 0 nano]`,
+		`1 response text "I read it." tool_use "read_file {\"file_path\":\"a.go\"}" tool_use "read_file {\"file_path\":\"b.go\"}" tool_use "glob {\"pattern\":\"*\"}" [7000+2000+0 -> 100]`,
 		`2 tool_result tool_result "package a"`,
 		`3 tool_result tool_result "not found"`,
 		`4 tool_result tool_result "a.go"`,
-		`5 response text "It is package a." [300+9000+0 -> 7, 0 nano]`,
+		`5 response text "It is package a." [300+9000+0 -> 7]`,
 	}
-	outline.Same(t, want, listed(t, conv))
+	outline.Same(t, want, outline.Of(t, conv))
 	if m := &conv.Messages[1]; m.Usage.Thinking != 60 || m.Line != 19 || !conv.Messages[3].Blocks[0].IsError || len(conv.Requests) != 2 {
 		t.Errorf("%d thinking, line %d, %d requests", m.Usage.Thinking, m.Line, len(conv.Requests))
 	}
@@ -67,13 +39,13 @@ func TestLines(t *testing.T) {
 	conv := outline.Load(t, "testdata/chat.jsonl").Main
 	want := []string{
 		`0 prompt text "list"`,
-		`1 response text "Listing." tool_use "list_directory {\"path\":\".\"}" [8000+0+0 -> 25, 0 nano]`,
+		`1 response text "Listing." tool_use "list_directory {\"path\":\".\"}" [8000+0+0 -> 25]`,
 		`2 tool_result tool_result "a.go"`,
-		`3 response text "One file." [200+7900+0 -> 6, 0 nano]`,
+		`3 response text "One file." [200+7900+0 -> 6]`,
 		`4 prompt text "right"`,
-		`5 response text "Right." [300+8000+0 -> 3, 0 nano]`,
+		`5 response text "Right." [300+8000+0 -> 3]`,
 	}
-	outline.Same(t, want, listed(t, conv))
+	outline.Same(t, want, outline.Of(t, conv))
 	aside := map[session.Reason]int{"metadata: session": 1, "metadata: $set": 2, "an earlier record of the same message": 2, "a rewind": 1, "abandoned branch": 2}
 	if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" || conv.Title != "Listing files" {
 		t.Errorf("title %q, set aside: -want +got\n%s", conv.Title, diff)
@@ -126,7 +98,7 @@ func TestRewritten(t *testing.T) {
 	set := func(list ...string) string {
 		return `{"$set":{"lastUpdated":"2026-05-01T10:01:00Z","messages":[` + strings.Join(list, ",") + "]}}"
 	}
-	said := []string{`0 prompt text "one"`, `1 response text "two" [9000+0+0 -> 5, 0 nano]`, `2 prompt text "three"`, `3 response text "four" [9000+0+0 -> 5, 0 nano]`}
+	said := []string{`0 prompt text "one"`, `1 response text "two" [9000+0+0 -> 5]`, `2 prompt text "three"`, `3 response text "four" [9000+0+0 -> 5]`}
 	for _, tt := range []struct {
 		name    string
 		lines   []string
@@ -134,8 +106,8 @@ func TestRewritten(t *testing.T) {
 		warning string
 	}{
 		{"compressed", []string{one, two, three, four, set(record("s", "user", "summary", ""), record("t", "gemini", "Got it.", ""), three, four), record("e", "user", "five", "")},
-			append(said[:4:4], "compacted at 0, summary 4, keeps [2 3]", `4 summary text "summary"`, `5 prompt text "five"`), ""},
-		{"nothing is kept", []string{one, two, set(record("s", "user", "summary", "")), three}, append(said[:2:2], "compacted at 0, summary 2, keeps []", `2 summary text "summary"`, `3 prompt text "three"`), ""},
+			append(said[:4:4], "compacted unknown at 0, summary 4, keeps [2 3]", `4 summary text "summary"`, `5 prompt text "five"`), ""},
+		{"nothing is kept", []string{one, two, set(record("s", "user", "summary", "")), three}, append(said[:2:2], "compacted unknown at 0, summary 2, keeps []", `2 summary text "summary"`, `3 prompt text "three"`), ""},
 		{"masked", []string{one, two, set(one, record("b", "gemini", "masked", used))}, said[:2], "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first"},
 		{"recorded again", []string{one, two, record("a2", "user", "one", ""), record("b2", "gemini", "two", ""), set(record("a2", "user", "one", ""), record("b2", "gemini", "two", "")), three, four, set(record("b2", "gemini", "two", ""), three)}, said,
 			strings.Repeat("the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first", 2)},
@@ -149,7 +121,7 @@ func TestRewritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		outline.Same(t, tt.want, listed(t, f.Main), tt.name)
+		outline.Same(t, tt.want, outline.Of(t, f.Main), tt.name)
 		warning := ""
 		for _, w := range f.Main.Warnings {
 			warning += w.Message

@@ -23,7 +23,7 @@ func Load(t *testing.T, path string) *session.File {
 	return f
 }
 
-// Of is a conversation as a list: each message's class, blocks and usage, and where it was compacted.
+// Of is a conversation as a list: each message's class, blocks and usage with its cost, and where it was compacted.
 func Of(t *testing.T, conv *session.Conversation) (out []string) {
 	t.Helper()
 	for m := range conv.Messages {
@@ -39,16 +39,16 @@ func Of(t *testing.T, conv *session.Conversation) (out []string) {
 		}
 		switch u := msg.Usage; {
 		case msg.HasUsage:
-			line += fmt.Sprintf(" [%d+%d+%d -> %d]", u.Input, u.CacheRead, u.CacheWrite, u.Output)
+			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
 		case msg.Is(session.OutputOnly):
 			line += fmt.Sprintf(" (%d)", u.Output)
 		}
-		out = append(out, line)
+		out = append(out, strings.Replace(line, ", 0 nano", "", 1))
 	}
 	return out
 }
 
-// Same fails a test whose result is not the one that is wanted; of says what it is of.
+// Same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func Same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

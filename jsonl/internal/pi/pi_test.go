@@ -14,34 +14,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// listed is a conversation as a list: each message's class and blocks, and where it was compacted.
-func listed(t *testing.T, conv *session.Conversation) (out []string) {
-	t.Helper()
-	for m := range conv.Messages {
-		for i := range conv.Boundaries {
-			if b := &conv.Boundaries[i]; b.Before == m {
-				out = append(out, fmt.Sprintf("compacted at %d, summary %d, keeps %v", b.PreTokens, b.Summary, b.Preserved))
-			}
-		}
-		msg := &conv.Messages[m]
-		line := fmt.Sprintf("%d %s", m, msg.Class)
-		for b := range msg.Blocks {
-			bl := &msg.Blocks[b]
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			line += fmt.Sprintf(" %s %q", bl.Type, strings.TrimSpace(bl.Name+" "+text))
-		}
-		if msg.HasUsage {
-			u := msg.Usage
-			line += fmt.Sprintf(" [%d+%d+%d -> %d, %d nano]", u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Nano)
-		}
-		out = append(out, line)
-	}
-	return out
-}
-
 func TestVersion1(t *testing.T) {
 	f := outline.Load(t, "testdata/v1.jsonl")
 	conv := f.Main
@@ -50,7 +22,7 @@ func TestVersion1(t *testing.T) {
 		`1 response thinking "ls it is" text "I list them." tool_use "bash {\"command\":\"ls\"}" [10+0+5000 -> 40, 32300000 nano]`,
 		`2 tool_result tool_result "a.go\nb.go"`,
 		`3 response text "Two files." [12+5000+60 -> 9, 3100000 nano]`,
-		`compacted at 5081, summary 4, keeps [3]`,
+		`compacted unknown at 5081, summary 4, keeps [3]`,
 		`4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nThe user asked for the files: a.go, b.go.\n</summary>"`,
 		"5 meta text \"Ran `false`\\n(no output)\\n\\nCommand exited with code 1\"",
 		`6 prompt text "go on"`,
@@ -58,7 +30,7 @@ func TestVersion1(t *testing.T) {
 		`8 prompt text "go on, please" image "{\"type\":\"image\",\"source\":{\"data\":\"aGk=\",\"media_type\":\"image/png\",\"type\":\"base64\"}}"`,
 		`9 response text "Done." [3+4000+300 -> 5, 4000000 nano]`,
 	}
-	outline.Same(t, want, listed(t, conv))
+	outline.Same(t, want, outline.Of(t, conv))
 	if conv.Product != "pi" || conv.Provider != "anthropic" || conv.SessionID != "11111111-0000-4000-8000-000000000001" || conv.CWD != "/home/u/shop" || conv.Model != "claude-opus-4-5" {
 		t.Errorf("%s %s %s %s %s", conv.Product, conv.Provider, conv.SessionID, conv.CWD, conv.Model)
 	}
@@ -81,12 +53,12 @@ func TestVersion3(t *testing.T) {
 		`6 meta text "Remember the tests."`,
 		`7 prompt text "the right turn"`,
 		`8 response thinking "" text "Right." [400+3072+0 -> 60, 2700000 nano]`,
-		`compacted at 3532, summary 9, keeps [6 7 8]`,
+		`compacted unknown at 3532, summary 9, keeps [6 7 8]`,
 		`9 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nLines were counted.\n</summary>"`,
 		`10 prompt text "and now?"`,
 		`11 response text "Nothing." [2600+0+0 -> 4, 6600000 nano]`,
 	}
-	outline.Same(t, want, listed(t, conv))
+	outline.Same(t, want, outline.Of(t, conv))
 	if conv.Title != "Counting lines" || conv.Messages[3].Blocks[0].IsError != true || conv.Boundaries[0].Trigger != "unknown" {
 		t.Errorf("title %q, boundary %+v", conv.Title, conv.Boundaries[0])
 	}
@@ -113,15 +85,15 @@ func TestFailed(t *testing.T) {
 			`{"type":"context_edit","id":"f","parentId":"e","timestamp":"2026-11-20T10:00:00.000Z","targetId":"a","replacement":null}` + "\n"
 	}
 	for version, want := range map[int][]string{
-		2: {`0 prompt text "go"`, `1 response text "half of"`, `2 response text "half" [7+0+0 -> 0, 0 nano]`, `3 response text "done" [9+0+0 -> 0, 0 nano]`},
-		3: {`0 prompt text "go"`, `1 response [7+0+0 -> 0, 0 nano]`, `2 response text "done" [9+0+0 -> 0, 0 nano]`},
+		2: {`0 prompt text "go"`, `1 response text "half of"`, `2 response text "half" [7+0+0 -> 0]`, `3 response text "done" [9+0+0 -> 0]`},
+		3: {`0 prompt text "go"`, `1 response [7+0+0 -> 0]`, `2 response text "done" [9+0+0 -> 0]`},
 	} {
 		path := filepath.Join(t.TempDir(), "session.jsonl")
 		if err := os.WriteFile(path, []byte(session(version)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		conv := outline.Load(t, path).Main
-		outline.Same(t, want, listed(t, conv), version)
+		outline.Same(t, want, outline.Of(t, conv), version)
 		if removed := len(conv.Snips); len(conv.Warnings) > 0 || removed != 4-version { // of b, which version 3 does not send
 			t.Errorf("version %d: warnings %+v, %d removals", version, conv.Warnings, removed)
 		}
@@ -195,8 +167,8 @@ func TestOdd(t *testing.T) {
 		{"a parent is lost", head + message("a", `"x"`, "user", text("one")) + message("b", `"y"`, "assistant", text("two")), []string{`0 meta text ""`, `1 prompt text "one"`, `2 response text "two"`}, "the conversation began before this file"},
 		{"a circle", head + message("a", `"b"`, "user", text("one")) + message("b", `"a"`, "assistant", text("two")), []string{`0 prompt text "one"`, `1 response text "two"`}, "the parents form a cycle: treated as the first line"},
 		{"an id twice", head + message("a", "null", "user", text("one")) + message("a", "null", "user", text("two")), []string{`0 prompt text "one"`}, "an earlier line has the uuid a: line set aside"},
-		{"it keeps from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"zz"}` + "\n" + message("b", `"c"`, "user", text("two")), []string{`0 prompt text "one"`, "compacted at 0, summary 1, keeps []", `1 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `2 prompt text "two"`}, "the compaction kept what follows an entry that is not before it: no message is kept"},
-		{"a compaction is kept from before another", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"compaction","id":"c","parentId":"b","summary":"s","firstKeptEntryId":"b"}` + "\n" + message("d", `"c"`, "user", text("three")) + `{"type":"compaction","id":"e","parentId":"d","summary":"t","firstKeptEntryId":"a"}` + "\n" + message("f", `"e"`, "user", text("four")), []string{`0 prompt text "one"`, `1 prompt text "two"`, "compacted at 0, summary 2, keeps [1]", `2 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `3 prompt text "three"`, "compacted at 0, summary 4, keeps [0 1 3]", `4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nt\n</summary>"`, `5 prompt text "four"`}, ""},
+		{"it keeps from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"zz"}` + "\n" + message("b", `"c"`, "user", text("two")), []string{`0 prompt text "one"`, "compacted unknown at 0, summary 1, keeps []", `1 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `2 prompt text "two"`}, "the compaction kept what follows an entry that is not before it: no message is kept"},
+		{"a compaction is kept from before another", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"compaction","id":"c","parentId":"b","summary":"s","firstKeptEntryId":"b"}` + "\n" + message("d", `"c"`, "user", text("three")) + `{"type":"compaction","id":"e","parentId":"d","summary":"t","firstKeptEntryId":"a"}` + "\n" + message("f", `"e"`, "user", text("four")), []string{`0 prompt text "one"`, `1 prompt text "two"`, "compacted unknown at 0, summary 2, keeps [1]", `2 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\ns\n</summary>"`, `3 prompt text "three"`, "compacted unknown at 0, summary 4, keeps [0 1 3]", `4 summary text "The conversation history before this point was compacted into the following summary:\n\n<summary>\nt\n</summary>"`, `5 prompt text "four"`}, ""},
 		{"a newer version", strings.Replace(head, `"version":3`, `"version":4`, 1) + message("a", "null", "user", text("one")), []string{`0 prompt text "one"`}, "version 4 of the format is newer than what is read, 3"},
 		{"it goes on from another entry", head + message("a", "null", "user", text("one")) + message("b", `"a"`, "user", text("two")) + `{"type":"leaf","id":"c","parentId":"b","targetId":"a"}`, []string{`0 prompt text "one"`}, ""},
 		{"it goes on from nowhere", head + message("a", "null", "user", text("one")) + `{"type":"leaf","id":"c","parentId":"a","targetId":"zz"}`, []string{`0 prompt text "one"`}, ""},
@@ -208,7 +180,7 @@ func TestOdd(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := outline.Load(t, path)
-			outline.Same(t, tt.want, listed(t, f.Main))
+			outline.Same(t, tt.want, outline.Of(t, f.Main))
 			said := ""
 			for _, w := range f.Main.Warnings {
 				said += w.Message + "\n"

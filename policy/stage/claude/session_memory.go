@@ -306,11 +306,11 @@ func textLines(v policy.View, id policy.ItemID) int {
 		return 1
 	}
 	n := 0
-	line := -1
+	row := int32(-1)
 	for b := range m.Blocks {
-		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Line != line && v.Length(policy.BlockOf(id, b)).UTF16 > 0 {
+		if bl := &m.Blocks[b]; bl.Kind == jsonl.KindText && bl.Row != row && v.Length(policy.BlockOf(id, b)).UTF16 > 0 {
 			n += 1
-			line = bl.Line
+			row = bl.Row
 		}
 	}
 	return n

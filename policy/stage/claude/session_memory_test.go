@@ -103,7 +103,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	var lines []stagetest.BlockText
 	for i := range 5 {
 		p := weighing(2000)
-		p.Line = 10 + i
+		p.Row = int32(10 + i)
 		lines = append(lines, p)
 	}
 	c.Assistant(lines...)

@@ -435,7 +435,7 @@ func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	return r
 }
 
-// Same fails a test whose result is not the one that is wanted; of says what it is of.
+// Same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func Same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -11,39 +11,41 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// The steps of a bridge, in their order.
+// The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the simulated
+// recorded session, StepModel to the same under Options.Model, and the steps after it to the policy.
 const (
-	StepCopies     = "copies"            // calls that several sessions record: each counts once in the bill, and in each session's replay
-	StepSubagents  = "subagents"         // their requests, which this replay leaves out
-	StepBranches   = "left_branches"     // calls on branches that were left, which no replay makes
-	StepAttempts   = "attempts"          // other models within a request: those that declined, advisors
-	StepSearches   = "searches"          // of the web, by the API
-	StepWarming    = "warming"           // renewals of the prompt cache
-	StepOther      = "other_calls"       // the client's own requests that no replay makes
-	StepRuns       = "runs"              // of which only the sum of their calls is recorded
-	StepModifiers  = "modifiers"         // speed, region and service tier, which the simulation leaves out
-	StepRounds     = "iterations"        // samplings within a request before its last one
-	StepUnreported = "without_usage"     // requests without recorded usage
-	StepOutputs    = "estimated_outputs" // outputs without a reliable count
-	StepCounted    = "counted_otherwise" // inputs of another size than recorded
-	StepFirst      = "first_request"     // its cache: what other sessions, or requests before the file's start, left there
-	StepRead       = "cache_read"        // the same input of the other requests, by the simulated cache: what is read,
-	StepWritten    = "cache_written"     // written
-	StepUncached   = "cache_uncached"    // and uncached input
-	StepClient     = "client_calls"      // calls of the recorded client whose usage is on no line: compactions
-	StepModel      = "model"             // another model: its prices and tokenizer
-	StepIdeal      = OfPolicy + "ideal"
-	StepBreaks     = OfPolicy + "breaks"
-	StepLifetime   = OfPolicy + "lifetime"
-	StepPlacement  = OfPolicy + "placement"
-	StepOwnCalls   = OfPolicy + "own_calls"
-	StepOutput     = OfPolicy + "output"
+	StepCopies     = "copies"               // calls that several sessions record: counted once in the bill, but in the replay of each session
+	StepSubagents  = "subagents"            // calls of subagents, which this replay leaves out
+	StepBranches   = "left_branches"        // calls on abandoned branches, which no replay makes
+	StepAttempts   = "attempts"             // further models within a request: models that declined, advisors
+	StepSearches   = "searches"             // web searches by the API
+	StepWarming    = "warming"              // renewals of the prompt cache
+	StepOther      = "other_calls"          // other requests of the client, which no replay makes
+	StepRuns       = "runs"                 // calls of which only a sum per client process is recorded
+	StepModifiers  = "modifiers"            // surcharges and discounts for speed, region, service tier and time, which the simulation leaves out
+	StepRounds     = "iterations"           // iterations within a request before its last one
+	StepUnreported = "without_usage"        // requests without recorded usage
+	StepOutputs    = "estimated_outputs"    // responses without a reliable output count
+	StepCounted    = "counted_otherwise"    // requests whose simulated input is larger or smaller than the recorded input
+	StepFirst      = "first_request"        // the first request: what it read that other sessions, or requests before the file, had left in the prompt cache
+	StepRead       = "cache_read"           // the other requests: simulated less recorded cache reads
+	StepWritten    = "cache_written"        // the other requests: simulated less recorded cache writes
+	StepUncached   = "cache_uncached"       // the other requests: simulated less recorded uncached input
+	StepClient     = "client_calls"         // calls of the recorded client that the simulation makes and whose usage is on no line: compactions
+	StepModel      = "model"                // the prices and the tokenizer of Options.Model
+	StepIdeal      = OfPolicy + "ideal"     // input under a prompt cache that keeps every prefix; this and the following steps are policy less recorded session
+	StepBreaks     = OfPolicy + "breaks"    // input that the prompt cache lost because of edits
+	StepLifetime   = OfPolicy + "lifetime"  // content that is written again because its cache entry has expired
+	StepPlacement  = OfPolicy + "placement" // content that no cache breakpoint or look-back covers, or that is too short to be cached
+	StepOwnCalls   = OfPolicy + "own_calls" // own requests of the policy
+	StepOutput     = OfPolicy + "output"    // output of main requests
 )
 
-// OfPolicy begins the names of the steps from the simulated record to the policy: the differences of the parts.
+// OfPolicy is the prefix of the names of the steps from StepIdeal on, which compare the policy with the simulated
+// recorded session.
 const OfPolicy = "policy_"
 
-// Steps lists the steps of a bridge in their order.
+// Steps returns the names of the steps of a bridge in their order.
 func Steps() []string {
 	return []string{
 		StepCopies, StepSubagents, StepBranches, StepAttempts, StepSearches, StepWarming, StepOther, StepRuns, StepModifiers, StepRounds, StepUnreported, StepOutputs, StepCounted, StepFirst, StepRead, StepWritten, StepUncached, StepClient, StepModel,
@@ -111,7 +113,7 @@ func (b *Bridge) step(name string, calls int, nano int64) {
 	b.Steps[i].USD.Nano += nano
 }
 
-// SumBridges adds up the bridges of conversations. Calls that several of them record count once in the bill.
+// SumBridges returns the sum of the bridges of conversations. Calls that several of them record count once in the bill.
 func SumBridges(list []*Bridge) *Bridge {
 	b := &Bridge{Steps: []BridgeStep{}, Fit: &CacheFit{}}
 	ledger := bill.Ledger{}

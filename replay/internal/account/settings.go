@@ -19,11 +19,11 @@ type AccountSettings struct {
 // CacheMode says whose prompt cache a replay simulates.
 type CacheMode string
 
-// The modes. The zero value is CacheOwn.
+// The values of Options.Cache; "" is CacheOwn.
 const (
-	CacheEqual CacheMode = "equal" // that of the recorded session's own client and provider, for every policy
-	CacheOwn   CacheMode = "own"   // that of the policy's product
-	CacheNone  CacheMode = "none"
+	CacheEqual CacheMode = "equal" // the prompt cache of the recorded client and provider, for every policy
+	CacheOwn   CacheMode = "own"   // the prompt cache of the policy's product
+	CacheNone  CacheMode = "none"  // no prompt cache
 )
 
 // CachingIn is how a policy's requests use the cache in a mode.

@@ -12,11 +12,11 @@ import (
 // FindingKind is the cause of a finding.
 type FindingKind string
 
-// The kinds of findings.
+// The values of FindingKind.
 const (
 	FindingViolation  FindingKind = "violation"          // the policy violates a rule
-	FindingTranscript FindingKind = "transcript"         // the transcript itself violates a rule, under every policy
-	FindingPreserved  FindingKind = "preserved_thinking" // allowed, but it costs a model with preserved thinking its thinking
+	FindingTranscript FindingKind = "transcript"         // the recorded session itself violates a rule, under every policy
+	FindingPreserved  FindingKind = "preserved_thinking" // no violation, but an edit invalidates thinking that the model needs back unchanged (price.Model.Preserved)
 )
 
 // RequestFinding is a rule that a request violates. It is reported once, at the first such request.

@@ -83,10 +83,10 @@ func (e *Engine) tail(m int) int {
 	n := t.tokens
 	if e.policy.Window.Tail == "after_first" {
 		// Newer clients count from the first line of the response: its other blocks a second time.
-		msg := &e.conv.Messages[m]
-		for b := range msg.Blocks {
-			if msg.Blocks[b].Line != msg.Line {
-				n += tokens.Estimate(&msg.Blocks[b])
+		blocks := e.conv.Messages[m].Blocks
+		for b := range blocks {
+			if blocks[b].Row != blocks[0].Row {
+				n += tokens.Estimate(&blocks[b])
 			}
 		}
 	}

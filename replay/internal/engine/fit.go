@@ -46,13 +46,13 @@ func bounds(conv *session.Conversation, b *session.Boundary) bool {
 	return Precedes(conv, b) && b.PreTokens > 0
 }
 
-// Precedes reports whether a recorded compaction is automatic and a request follows it.
+// Precedes reports whether b is a recorded automatic compaction that a main request follows.
 func Precedes(conv *session.Conversation, b *session.Boundary) bool {
 	return b.Trigger == "auto" && b.Request >= 1 && b.Request <= len(conv.Requests)
 }
 
-// NearCompactions returns the requests (n) at which a compaction by a policy is no false alarm: one is recorded there
-// or at the request before.
+// NearCompactions returns the numbers of the main requests at which a compaction by a policy is no false alarm: a
+// compaction is recorded before that request or before the previous one.
 func NearCompactions(conv *session.Conversation) map[int]bool {
 	near := map[int]bool{}
 	for i := range conv.Boundaries {

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
-// RecordedTrack is the policy of the recorded track.
+// RecordedTrack returns the policy that repeats what the client really sent, from the context changes that it recorded.
 func RecordedTrack() *policy.Policy {
 	return &policy.Policy{Name: record.StageName, Recorded: true, Window: policy.DefaultWindow(), Cache: policy.DefaultCaching()}
 }

@@ -57,7 +57,7 @@ func (e *Engine) warnAtEnd() {
 	}
 }
 
-// UnknownModel is the warning of a model of the options that is not in the table; nil where it is, or there is none.
+// UnknownModel returns a warning where opt.Model is set and not in table, else nil.
 func UnknownModel(table *price.Table, opt Options) *session.Warning {
 	if opt.Model == "" {
 		return nil
@@ -93,13 +93,13 @@ func (x *excess) add(n, tokens int) {
 
 // The codes of warnings that a caller may have advice for.
 const (
-	CodeWindowExceeded session.Code = "window-exceeded" // the recorded context does not fit the assumed window
-	CodeWindowAssumed  session.Code = "window-assumed"  // nothing states the window
-	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the content weighs
-	CodeModelUnknown   session.Code = "model-unknown"   // the model of the options is not in the table
+	CodeWindowExceeded session.Code = "window-exceeded" // a recorded context is larger than the assumed window
+	CodeWindowAssumed  session.Code = "window-assumed"  // nothing states the context window, which is assumed
+	CodeUsageUnfit     session.Code = "usage-unfit"     // the recorded usage is less than the tokens of the recorded content
+	CodeModelUnknown   session.Code = "model-unknown"   // Options.Model is not in the table of models
 	CodeNoPrice        session.Code = "no-price"        // a model has no price
-	CodeCacheShown     session.Code = "cache-shown"     // that a model is cached is known from the recorded session alone
-	CodeNoCache        session.Code = "no-cache"        // how a model is cached is not known
+	CodeCacheShown     session.Code = "cache-shown"     // only the recorded usage shows that the provider caches the model's prompts
+	CodeNoCache        session.Code = "no-cache"        // nothing tells how the model's prompts are cached
 )
 
 // modelNames lists models for people, the first of many. A response without one has a model that is not recorded.

@@ -142,7 +142,8 @@ func (e *Engine) clientLimits(key windowKey) policy.ModelLimits {
 	return e.record.Client.Limits(e.conv.Provider, key.model, key.time())
 }
 
-// DefaultWindow is the assumed context window of a model that is not in the table, nor any of its family, tokens.
+// DefaultWindow, 200,000 tokens, is the context window assumed for a model if neither it nor a model of its family is
+// in the table.
 const DefaultWindow = 200000
 
 // largerWindow is the window of models that have one larger than DefaultWindow, tokens. No line marks the requests that

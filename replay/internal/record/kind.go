@@ -12,15 +12,15 @@ import (
 // CompactionKind is why a client compacted.
 type CompactionKind string
 
-// The kinds of recorded compactions. Only the first is at a threshold that shows the window.
+// The values of CompactionKind.
 const (
 	CompactionThreshold   CompactionKind = "threshold"    // the context reached the client's threshold
 	CompactionReactive    CompactionKind = "reactive"     // the API refused a prompt as too long
-	CompactionIdle        CompactionKind = "idle"         // the user was away, and the cache about to expire
-	CompactionModelChange CompactionKind = "model_change" // the next model has a smaller window, or cannot read what the one before compacted
+	CompactionIdle        CompactionKind = "idle"         // the user was away and the prompt cache was about to expire
+	CompactionModelChange CompactionKind = "model_change" // the next model has a smaller window, or cannot read the previous model's compaction
 	CompactionManual      CompactionKind = "manual"       // the user asked for it
-	CompactionServer      CompactionKind = "server"       // the API made it: the summary is sealed
-	CompactionPrecomputed CompactionKind = "precomputed"  // the summary was written ahead
+	CompactionServer      CompactionKind = "server"       // the API compacted
+	CompactionPrecomputed CompactionKind = "precomputed"  // the client had written the summary in advance
 	CompactionUnknown     CompactionKind = ""             // the client does not say
 )
 
