@@ -446,8 +446,7 @@ func newPageTrace(h *htmlPage, t *trace.Trace, w *words) *pageTrace {
 	names := &namer{}
 	p := &pageTrace{Items: [][]int{}, Kind: []int{}, Tool: []int{}, Class: []int{}, Tokens: []int{}, Text: []int{}, Edits: [][]int{}, States: [][]int{}, Steps: []pageStep{}, Texts: len(t.Texts) > 0 && !w.hidden, Cut: t.Cut}
 	flag := func(ok bool) int { return either(ok, 1, 0) }
-	for i := range t.Items {
-		it := &t.Items[i]
+	for _, it := range t.Items {
 		if it.First < 0 {
 			p.Items = append(p.Items, []int{})
 			continue
@@ -459,8 +458,7 @@ func newPageTrace(h *htmlPage, t *trace.Trace, w *words) *pageTrace {
 		p.Items = append(p.Items, []int{int(it.Role), names.of(it.Class), names.of(about), it.Line, flag(it.Outside), it.First, it.Blocks, it.Tag, it.Edit})
 	}
 	kinds := slices.Collect(maps.Values(blockKinds))
-	for i := range t.Blocks {
-		b := &t.Blocks[i]
+	for _, b := range t.Blocks {
 		kind := cmp.Or(blockKinds[b.Kind], Clean(b.Kind))
 		if w.hidden && !slices.Contains(kinds, kind) {
 			kind = "other"
@@ -468,15 +466,13 @@ func newPageTrace(h *htmlPage, t *trace.Trace, w *words) *pageTrace {
 		p.Kind, p.Tool = append(p.Kind, names.of(kind)), append(p.Tool, names.of(w.tool(b.Tool)))
 		p.Tokens, p.Text, p.Class = append(p.Tokens, b.Tokens), append(p.Text, text(b.Text)), append(p.Class, names.of(contentNames[b.Class]))
 	}
-	for i := range t.Edits {
-		e := &t.Edits[i]
+	for _, e := range t.Edits {
 		p.Edits = append(p.Edits, []int{e.Request, names.of(Clean(e.Stage)), names.of(Clean(kindText(e.Kind))), names.of(w.or(e.Reason, ""))})
 	}
 	for _, s := range t.States {
 		p.States = append(p.States, []int{s.Edit, s.Tokens, text(s.Text)})
 	}
-	for i := range t.Steps {
-		s := &t.Steps[i]
+	for _, s := range t.Steps {
 		o := pageStep{Joined: s.Joined, System: s.System, Less: s.Less}
 		for _, sp := range s.Splices {
 			o.Splices = append(o.Splices, append([]int{sp.At, sp.Delete}, sp.Insert...))

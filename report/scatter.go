@@ -113,8 +113,7 @@ const labelColumn, labelHeight = 6.1, 12.0
 func placeLabels(marks []mark) (hidden int) {
 	order := make([]int, len(marks))
 	taken := make([]rectangle, 0, 2*len(marks))
-	for i := range marks {
-		m := &marks[i]
+	for i, m := range marks {
 		order[i] = i
 		taken = append(taken, rectangle{m.X - m.R, m.Y - m.R, m.X + m.R, m.Y + m.R})
 	}

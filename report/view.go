@@ -294,8 +294,7 @@ func classed(v *NamedView) []classedResult {
 		at[v.Classes[i].Target] = &v.Classes[i]
 	}
 	for m := range v.Body.Messages {
-		for b := range v.Body.Messages[m].Blocks {
-			block := &v.Body.Messages[m].Blocks[b]
+		for b, block := range v.Body.Messages[m].Blocks {
 			if c := at[block.Source]; c != nil {
 				list = append(list, classedResult{m, b, block.ToolUse, c.Class, c.Stage})
 			}

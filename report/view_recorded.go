@@ -115,8 +115,7 @@ func (p *viewPages) part(raw *json.RawMessage, parts []stats.OverheadPart, n int
 	tokens := 0
 	size := 0
 	var kinds []string
-	for i := range parts {
-		x := &parts[i]
+	for i, x := range parts {
 		tokens += x.Tokens
 		size += x.Bytes
 		if x.Kind != "" {

@@ -58,15 +58,13 @@ func (l *linter) addNew(code string, line int, format string, args ...any) {
 // links checks the parents.
 func (l *linter) links() {
 	l.at = make(map[string]int, len(l.nodes))
-	for i := range l.nodes {
-		n := &l.nodes[i]
+	for i, n := range l.nodes {
 		if _, dup := l.at[n.uuid]; !dup && n.uuid != "" {
 			l.at[n.uuid] = i
 		}
 	}
 	roots := false
-	for i := range l.nodes {
-		n := &l.nodes[i]
+	for _, n := range l.nodes {
 		line := n.number
 		switch _, there := l.at[n.parent]; {
 		case n.parent == "":
@@ -182,8 +180,7 @@ func (l *linter) doubled(first, c *call) bool {
 func (l *linter) compactions() {
 	summarised := map[int]bool{}
 	of := make([]int, len(l.nodes)) // the compaction above a line, with no prompt, response or summary between them, plus one
-	for i := range l.nodes {
-		n := &l.nodes[i]
+	for i, n := range l.nodes {
 		p, ok := l.at[n.parent]
 		switch {
 		case n.kind == compaction:

@@ -301,8 +301,7 @@ func diffSystem(before, after *SentBody) *BodyChange {
 
 // diffMessages finds the first block of the request before that was not sent again at its place.
 func diffMessages(before, after *SentBody) *BodyChange {
-	for m := range before.Messages {
-		was := &before.Messages[m]
+	for m, was := range before.Messages {
 		for k := range was.Blocks {
 			a := was.Blocks[k].JSON
 			sent := m < len(after.Messages) && k < len(after.Messages[m].Blocks)

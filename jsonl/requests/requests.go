@@ -31,13 +31,12 @@ type Log struct {
 	Requests []LogRequest // in file order
 	Findings []LogFinding // by line
 
-	src        *jsonl.Source
-	messages   []message
-	shapes     []shape
-	unreadable int // lines of requests
-	parts      []part
-	byAnswer   map[string]int  // message.id -> index into Requests
-	held       map[int]Message // of the last body, by index into messages: the next one has most of them
+	src      *jsonl.Source
+	messages []message
+	shapes   []shape
+	parts    []part
+	byAnswer map[string]int  // message.id -> index into Requests
+	held     map[int]Message // of the last body, by index into messages: the next one has most of them
 }
 
 // LogRequest is one request.
@@ -110,9 +109,6 @@ func (l *Log) Of(answer string) *LogRequest {
 	}
 	return nil
 }
-
-// Recorded counts the requests, each once; those that are not readable count too.
-func (l *Log) Recorded() int { return len(l.Requests) + l.unreadable }
 
 // Whole counts the requests that can be put together.
 func (l *Log) Whole() (n int) {
@@ -197,7 +193,6 @@ func (r *reader) addRequest(e *jsonl.Entry) {
 	}
 	if err := json.Unmarshal(e.Raw, &line); err != nil || line.ID == "" || line.Keep < 0 {
 		r.add(e.Line, CodeUnreadable, "the request is not readable: it is not used")
-		r.unreadable++
 		return
 	}
 	if first, again := r.request[line.ID]; again {

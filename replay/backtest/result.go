@@ -225,8 +225,7 @@ func in(clients string, s *SessionScore) bool { return clients == All || clients
 func causes(sessions []*SessionScore) []CauseRow {
 	rows := []CauseRow{}
 	for _, s := range sessions {
-		for i := range s.Breaks {
-			b := &s.Breaks[i]
+		for _, b := range s.Breaks {
 			n := slices.IndexFunc(rows, func(r CauseRow) bool { return r.Cause == b.Cause })
 			if n < 0 {
 				n = len(rows)

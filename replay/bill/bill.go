@@ -267,8 +267,7 @@ func (l *Ledger) Add(b *Bill) {
 func (l *Ledger) statements(b *Bill) []int {
 	s := &l.sum
 	to := make([]int, len(b.stated)+1)
-	for i := range b.List {
-		c := &b.List[i]
+	for _, c := range b.List {
 		if k, known := l.at[c.Key]; known && c.Key != 0 && c.stated > 0 {
 			to[c.stated] = cmp.Or(s.List[k].stated, to[c.stated])
 		}

@@ -262,8 +262,7 @@ func (r *CachedRequest) bill(hit int) Split {
 	a := min(hit, r.Tokens)
 	b := a
 	c := a
-	for i := range r.Breakpoints {
-		p := &r.Breakpoints[i]
+	for _, p := range r.Breakpoints {
 		if p.Tokens < r.Minimum || p.Tokens <= a {
 			continue
 		}

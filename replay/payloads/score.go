@@ -204,8 +204,7 @@ func lineOf(v *view.View, t policy.Target) int {
 // recorded are the blocks of a request on record.
 func (r *reader) recorded(body *requests.SentBody) []Block {
 	r.start()
-	for i := range body.Messages {
-		m := &body.Messages[i]
+	for _, m := range body.Messages {
 		r.begin(m.Role)
 		for _, b := range m.Blocks {
 			r.add(b.JSON, b.Mark != nil, m.Line)

@@ -107,8 +107,7 @@ func Rows(sessions []SessionTally) (rows []Row) {
 			var sums [3][]interval.Ratio // recorded, replayed and predicted, by project
 			var all [3]interval.Ratio
 			at := map[string]int{}
-			for i := range sessions {
-				s := &sessions[i]
+			for _, s := range sessions {
 				add := func(kind int, one interval.Ratio) {
 					p, ok := at[s.Project]
 					if !ok {

@@ -54,8 +54,7 @@ func fit(prior *TokenRates, spread *Spread, samples []Sample, step int) TokenRat
 		for i := range a {
 			a[i][i] = 1 / (spread[i] * spread[i])
 		}
-		for n := range rows {
-			s := &rows[n]
+		for _, s := range rows {
 			fitted := 0.0
 			for _, p := range s.parts {
 				fitted += p.x * rates[p.of]

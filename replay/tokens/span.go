@@ -103,8 +103,7 @@ func editedRequests(conv *session.Conversation) map[int]bool {
 // on that held them.
 func replacedAtOnce(conv *session.Conversation) map[policy.Target]jsonl.Metrics {
 	var other map[policy.Target]jsonl.Metrics
-	for i := range conv.Replaced {
-		r := &conv.Replaced[i]
+	for _, r := range conv.Replaced {
 		if firstHolding(conv, r.Message) < r.Request {
 			continue
 		}

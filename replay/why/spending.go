@@ -67,8 +67,7 @@ func (s *SessionBreaks) spending(rec *replay.Record, tl *replay.Timeline, spent 
 	resent.Part = PartResent
 	fresh.Part = PartNew
 	list := []Expense{reads, resent, fresh}
-	for i := range s.Causes {
-		c := &s.Causes[i]
+	for _, c := range s.Causes {
 		one := Expense{PartMisses, c.Cause, c.Stage, c.Edit, c.Simulated, c.SimLost, c.SimUSD}
 		if s.ByUsage() {
 			one.Times = c.Breaks
@@ -154,8 +153,7 @@ func (s *SessionBreaks) hourCache(spent []spend.PaidInput) *HourCache {
 			h.USD.Add(b.InFile.USD)
 		}
 	}
-	for i := range spent {
-		r := &spent[i]
+	for i, r := range spent {
 		short = short || r.Hour+r.HourLost > 0
 		h.Saved.Nano -= r.Hour
 		if saves[i+1] {

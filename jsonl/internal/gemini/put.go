@@ -85,8 +85,7 @@ func (r *reader) response(m *message) {
 			content = append(content, foreign.Text(p.Text))
 		}
 	}
-	for i := range m.Calls {
-		c := &m.Calls[i]
+	for _, c := range m.Calls {
 		content = append(content, foreign.Call(c.ID, c.Name, c.Args))
 	}
 	usage := m.Tokens.recorded()

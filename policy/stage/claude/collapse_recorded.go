@@ -91,8 +91,7 @@ func (s *contextCollapse) adopt(c *policy.Context, snap *session.CollapseSnapsho
 	for i := range commits {
 		taken.add(commits[i].Items)
 	}
-	for i := range snap.Staged {
-		st := &snap.Staged[i]
+	for _, st := range snap.Staged {
 		items := s.inView(c.View, extent{st.From, st.To}, taken)
 		if items == nil {
 			continue

@@ -184,8 +184,7 @@ func (s *microcompactSize) clear(c *policy.Context, marks []compactableAt, reaso
 	detail := map[string]int{"pre_tokens": tokensOf(s.results.list), "tokens_saved": tokensOf(marks), "compacted_ids": len(marks)}
 	text := policy.NewContent(jsonl.KindToolResult, ClearedText)
 	cleared := &text
-	for i := range marks {
-		r := &marks[i]
+	for _, r := range marks {
 		s.done[r.ID] = true
 		e := policy.Edit{Kind: policy.KindPersist, Trigger: "auto", Target: r.Target, Reason: reason, Detail: detail}
 		switch skip, err := (microcompaction{}).Leaves(c.View, c.Texts, r.Target); {

@@ -199,8 +199,7 @@ func (r *reattach) kept(f *readFile) bool {
 // cleared earlier still counts as there.
 func (r *reattach) clearedNow(f *readFile, cleared map[policy.Target]bool, gone itemSet) bool {
 	some := false
-	for i := range f.calls {
-		call := &f.calls[i]
+	for _, call := range f.calls {
 		at := call.result.Item
 		if call.tool != "Read" || gone[at] || at < r.files.since && !r.carried[at] {
 			continue

@@ -67,8 +67,10 @@ func Use(id, tool string) BlockText {
 // Result returns a tool_result with string content.
 func Result(id, text string) BlockText {
 	p := Block(jsonl.KindToolResult, "tool_result", text)
-	p.ID, p.JSON = id, jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
-	p.IsString, p.Persisted = true, strings.Contains(text, "<persisted-output>")
+	p.ID = id
+	p.JSON = jsonl.Metrics{UTF16: p.Text.JSON, Bytes: p.Text.Bytes + 2}
+	p.IsString = true
+	p.Persisted = strings.Contains(text, "<persisted-output>")
 	return p
 }
 
@@ -99,7 +101,8 @@ const Image = "\x00image"
 func (c *Convo) Add(m session.Message, parts ...BlockText) int {
 	at := len(c.Messages)
 	c.clock = c.clock.Add(time.Second)
-	m.UUID, m.Time = fmt.Sprintf("m%d", at), c.clock
+	m.UUID = fmt.Sprintf("m%d", at)
+	m.Time = c.clock
 	for b, p := range parts {
 		m.Blocks = append(m.Blocks, p.Block)
 		c.Texts[policy.BlockOf(at, b)] = p.Said
@@ -116,7 +119,8 @@ func (c *Convo) User(class session.Class, parts ...BlockText) int {
 // Attach appends an attachment of a type.
 func (c *Convo) Attach(kind string, parts ...BlockText) int {
 	m := session.Message{Attachment: kind}
-	m.Role, m.Class = session.User, session.ClassAttachment
+	m.Role = session.User
+	m.Class = session.ClassAttachment
 	return c.Add(m, parts...)
 }
 
@@ -144,7 +148,9 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 		}
 	}
 	m := session.Message{Model: c.Model, StopReason: stop}
-	m.Role, m.Class, m.HasUsage = session.Assistant, session.ClassResponse, true
+	m.Role = session.Assistant
+	m.Class = session.ClassResponse
+	m.HasUsage = true
 	at := c.Add(m, parts...)
 	c.Requests = append(c.Requests, session.APICall{N: len(c.Requests) + 1, Message: at})
 	return at
@@ -172,7 +178,8 @@ func (c *Convo) Play(format string, args ...any) *Convo {
 	for line := range strings.Lines(format) {
 		line, _, _ = strings.Cut(line, " # ")
 		for _, m := range playWord.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
-			w, n := m[2], 1
+			w := m[2]
+			n := 1
 			if m[1] != "" {
 				w, _ = strconv.Unquote(m[1])
 			}
@@ -198,13 +205,17 @@ func (c *Convo) play(said []string) {
 		case "think":
 			parts = append(parts, Think(p[1]))
 		case "result":
-			parts, n = append(parts, Result(p[1], p[2])), 3
+			parts = append(parts, Result(p[1], p[2]))
+			n = 3
 		case "failing":
-			parts, n = append(parts, Failing(p[1], p[2])), 3
+			parts = append(parts, Failing(p[1], p[2]))
+			n = 3
 		case "use":
-			parts, n = append(parts, Use(p[1], p[2])), 3
+			parts = append(parts, Use(p[1], p[2]))
+			n = 3
 		case "calling":
-			parts, n = append(parts, Calling(p[1], p[2], p[3])), 4
+			parts = append(parts, Calling(p[1], p[2], p[3]))
+			n = 4
 		}
 		p = p[n:]
 	}
@@ -242,7 +253,8 @@ func (c *Convo) Snips(m, b int, prompts ...int) *session.SnipCall {
 	for k := m + 1; k < len(c.Messages) && c.Messages[k].Role == session.User && call.Answered < 0; k++ {
 		for _, r := range c.Messages[k].Blocks {
 			if r.Kind == jsonl.KindToolResult && r.ID == bl.ID {
-				call.Answered, call.Failed = k, r.IsError
+				call.Answered = k
+				call.Failed = r.IsError
 			}
 		}
 	}
@@ -393,7 +405,10 @@ func rounds(n, size int) *Convo {
 // Calling returns a tool_use with an input.
 func Calling(id, tool, input string) BlockText {
 	p := Block(jsonl.KindToolUse, "tool_use", input)
-	p.ID, p.Name, p.JSON, p.Text = id, tool, p.Text, jsonl.Metrics{}
+	p.ID = id
+	p.Name = tool
+	p.JSON = p.Text
+	p.Text = jsonl.Metrics{}
 	return p
 }
 

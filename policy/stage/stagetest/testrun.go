@@ -65,13 +65,25 @@ func NewRun(t testing.TB, c *Convo, stages ...Named) *Bench {
 // Fire runs the stages of one moment before request k (0-based).
 func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 	r.T.Helper()
-	c.Moment, c.Request, c.View, c.Conv, c.Agent = moment, k+1, r.View, r.C.Conversation, r.C.Agent
-	c.Window, c.MaxOutput, c.Overhead, c.Last = r.Window, r.MaxOutput, r.Overhead, r.Last
-	c.Texts, c.Record, c.Weigh, c.Estimate = r.Texts, r.Record, Quarter{r.C.Conversation}, r.View.Weight
-	c.Warned, c.Sent = r.Warned, r.Sent
+	c.Moment = moment
+	c.Request = k + 1
+	c.View = r.View
+	c.Conv = r.C.Conversation
+	c.Agent = r.C.Agent
+	c.Window = r.Window
+	c.MaxOutput = r.MaxOutput
+	c.Overhead = r.Overhead
+	c.Last = r.Last
+	c.Texts = r.Texts
+	c.Record = r.Record
+	c.Weigh = Quarter{r.C.Conversation}
+	c.Estimate = r.View.Weight
+	c.Warned = r.Warned
+	c.Sent = r.Sent
 	if at := min(k, len(r.C.Requests)-1); at >= 0 {
 		m := r.C.Response(at)
-		c.Model, c.Version = m.Model, m.Version
+		c.Model = m.Model
+		c.Version = m.Version
 	}
 	c.Used, c.Before = r.Overhead+r.View.ClientTokens(), r.View.Tokens()
 	if r.Used != nil {
@@ -89,7 +101,8 @@ func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 			r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
 		}
 		for _, e := range edits {
-			e.Stage, e.Request = s.Def.Name, k+1
+			e.Stage = s.Def.Name
+			e.Request = k + 1
 			if _, err := r.View.Apply(e); err != nil {
 				r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
 			}
@@ -128,7 +141,9 @@ func (w *steps) message(m int) {
 		w.request(w.next, msg)
 		w.next++
 		w.View.Join(m)
-		w.responding, w.active, w.open = w.next-1, true, map[string]bool{}
+		w.responding = w.next - 1
+		w.active = true
+		w.open = map[string]bool{}
 		for b := range msg.Blocks {
 			if msg.Blocks[b].Kind == jsonl.KindToolUse {
 				w.open[msg.Blocks[b].ID] = true
@@ -234,15 +249,18 @@ func (r *Bench) Sent(id policy.ItemID) ([]policy.SentBlock, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, raw := policy.SentBlock{Source: t, Type: "text"}, r.View.Raw(t)
+		s := policy.SentBlock{Source: t, Type: "text"}
+		raw := r.View.Raw(t)
 		says := map[string]any{"text": text}
 		switch kind := r.View.Kind(t); {
 		case raw == nil:
 		case kind == jsonl.KindToolUse:
-			s.Type, s.ID = "tool_use", raw.ID
+			s.Type = "tool_use"
+			s.ID = raw.ID
 			says = map[string]any{"id": raw.ID, "name": raw.Name, "input": map[string]any{"text": text}}
 		case kind == jsonl.KindToolResult:
-			s.Type, s.ID = "tool_result", raw.ID
+			s.Type = "tool_result"
+			s.ID = raw.ID
 			says = map[string]any{"tool_use_id": raw.ID, "content": text}
 		case kind != jsonl.KindText && kind != jsonl.KindAttachment:
 			s.Type = raw.Type

@@ -15,8 +15,7 @@ import (
 func (e *Engine) blocks(id policy.ItemID) ([]policy.SentBlock, error) {
 	blocks, err := wire.Item(e.view, id)
 	list := make([]policy.SentBlock, len(blocks))
-	for i := range blocks {
-		b := &blocks[i]
+	for i, b := range blocks {
 		list[i] = policy.SentBlock{Source: b.Source, Type: b.Type, ID: b.ToolUse, JSON: b.JSON}
 	}
 	return list, err
