@@ -150,7 +150,7 @@ func TestExport(t *testing.T) {
 	folder := t.TempDir()
 	export := func(name string, more ...string) string {
 		path := filepath.Join(folder, name)
-		if code, said := ctxkit(append(append([]string{"export", input, "-o", path, "-q"}, named...), more...)...); code != 0 {
+		if code, _, said := ctxkit(append(append([]string{"export", input, "-o", path, "-q"}, named...), more...)...); code != 0 {
 			t.Fatalf("exit code %d: %s", code, said)
 		}
 		return path
@@ -311,7 +311,7 @@ func TestExportHostile(t *testing.T) {
 	must.Do(t, os.WriteFile(filepath.Join(dir, "t.jsonl"), []byte(secret), 0o600))
 	count := func(more ...string) (rows, secrets int) {
 		folder := filepath.Join(t.TempDir(), "out")
-		code, said := ctxkit(append([]string{"export", dir, "-o", folder, "-p", "recorded", "-p", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline"}, more...)...)
+		code, _, said := ctxkit(append([]string{"export", dir, "-o", folder, "-p", "recorded", "-p", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline"}, more...)...)
 		if code != exitDone {
 			t.Fatalf("exit code %d: %s", code, said)
 		}
