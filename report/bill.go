@@ -142,6 +142,9 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 func wholeText(b *bill.Bill, fit *replay.CacheFit) string {
 	list, whole := lacks(b, fit), b.CostUSD
 	for i := range list {
+		if !list[i].more.Known {
+			return ""
+		}
 		whole.Add(list[i].more)
 	}
 	return phraseIf(len(list) > 0 && whole.Known && usdText(whole) != usdText(b.CostUSD), "; with that, about %v", usdText(whole))

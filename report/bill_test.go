@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -25,6 +26,29 @@ func TestFitText(t *testing.T) {
 	} {
 		if got := fitText(&tt.fit); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// TestWholeText: a bill is completed by the sizes of what it lacks, where all of them are known.
+func TestWholeText(t *testing.T) {
+	usd := func(cents int64) price.USD { return price.USD{Nano: cents * 1e7, Known: true} }
+	cut := bill.Partial{Calls: 2, Tokens: 10, CostUSD: usd(50)}
+	for _, tt := range []struct {
+		bill bill.Bill
+		fit  replay.CacheFit
+		want string
+	}{
+		{bill.Bill{}, replay.CacheFit{}, ""},
+		{bill.Bill{Partial: cut}, replay.CacheFit{}, "; with that, about 1.50 USD"},
+		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{Compactions: 1, CompactionsUSD: usd(25)}, "; with that, about 1.75 USD"},
+		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{}, ""},
+		{bill.Bill{Partial: cut, NotPriced: []bill.Unpriced{{What: "model m", Calls: 1}}}, replay.CacheFit{}, ""},
+	} {
+		tt.bill.Calls = 3
+		tt.bill.CostUSD = usd(100)
+		if got := wholeText(&tt.bill, &tt.fit); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
 }
