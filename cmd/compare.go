@@ -25,6 +25,7 @@ type compareOptions struct {
 	replayOptions
 	Policies []string
 	By       string `flag:"by" usage:"one comparison for each <KEY>: model, version or project" values:"model,version,project"`
+	Prefill  []int
 	Plain    bool   `flag:"no-correction" usage:"leave out what compactions cause beyond the replay"`
 }
 
@@ -53,6 +54,7 @@ A policy may carry settings of its own, separated by commas:
   ctxkit compare ~/.claude/projects --shard 1/4 -f rows -o 1.rows`,
 	}, func() error { return runCompare(sys, o) }, own(&o.policyOptions), o.trials(sys), &o.inputOptions, &o.countOptions, newPriceOptions(sys), o.by(replay.CacheEqual), o.listing(append(slices.Clone(report.PageFormats), report.FormatRows), report.CompareTables...), own(&o.inputOptions, shardFlag), own(&o.replayOptions, "no-regret"), own(o))
 	o.named(cmd.Flags())
+	cmd.Flags().IntSliceVar(&o.Prefill, "prefill", nil, "also estimate how long the input takes to be read, at `UNCACHED,CACHED` tokens a second")
 	o.strict(cmd)
 	return cmd
 }
@@ -71,6 +73,9 @@ func (o *compareOptions) checkReport() error {
 	}
 	if o.rows() && (o.By != "" || o.Strict) {
 		return errors.New("flag --format: rows are single sessions: give --by and --strict to the ctxkit merge that shows them")
+	}
+	if o.Prefill != nil && (len(o.Prefill) != 2 || slices.Min(o.Prefill) <= 0 || o.rows()) {
+		return errors.New("flag --prefill: give two speeds, such as 8000,80000, and no --format rows")
 	}
 	return o.allowed()
 }
@@ -208,7 +213,11 @@ func (r *comparing) conclude(failed, err error) error {
 	compare.JoinProjects(r.sessions)
 	list := r.comparisons(r.sessions)
 	err = r.loop.finish(failed, err, len(r.sessions), func() error {
-		return report.Comparisons(r.loop.out, list, r.loop.inputs(failed), r.report(r.sys))
+		opt := r.report(r.sys)
+		if r.Prefill != nil {
+			opt.Prefill = report.Prefill{Uncached: r.Prefill[0], Cached: r.Prefill[1]}
+		}
+		return report.Comparisons(r.loop.out, list, r.loop.inputs(failed), opt)
 	})
 	if err == nil && r.Strict {
 		err = faulty(list, r.Allow)

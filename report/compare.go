@@ -78,7 +78,7 @@ func troubles(policies []compare.PolicyRow) []figureTitle {
 func Comparisons(w io.Writer, groups []compare.Comparison, in compare.Inputs, opt Layout) error {
 	return (&document{
 		page: func(p *page) { comparePages(p, groups, in) },
-		json: func() any { return compareJSON(groups, in, &opt.Hints) },
+		json: func() any { return compareJSON(groups, in, &opt) },
 		csv:  func() *table { return compareCSV(groups) },
 		other: map[Format]func(io.Writer) error{
 			FormatHTML: func(w io.Writer) error { return compareHTML(w, groups, in, opt) },
@@ -125,6 +125,7 @@ func comparePage(p *page, c *compare.Comparison, short bool) {
 	p.note(yellow, feasibleText(c))
 	p.note(none, moneyText(c.Money(), false))
 	p.note(none, recordedText(c))
+	p.note(none, p.Prefill.text(c))
 	uses := c.Uses()
 	said := map[string]bool{}
 	for i := range uses {

@@ -25,10 +25,10 @@ func totals(p *compare.PolicyRow) compare.Values {
 }
 
 // compareJSON is the JSON form of comparisons. Unknown figures are left out.
-func compareJSON(groups []compare.Comparison, in compare.Inputs, hints *Hints) object {
+func compareJSON(groups []compare.Comparison, in compare.Inputs, opt *Layout) object {
 	list := []object{}
 	for _, c := range groups {
-		list = append(list, groupJSON(&c, hints))
+		list = append(list, groupJSON(&c, opt))
 	}
 	return append(inputsJSON(compare.Schema, in), member{"groups", list})
 }
@@ -37,12 +37,16 @@ func inputsJSON(schema string, in compare.Inputs) object {
 	return object{{"schema", schema}, {"inputs", in.Given}, {"failed_inputs", in.Failed}, {"without_requests,omitempty", in.Empty}}
 }
 
-func groupJSON(c *compare.Comparison, hints *Hints) object {
+func groupJSON(c *compare.Comparison, opt *Layout) object {
 	policies := []object{}
 	each := []object{}
 	uses := c.Uses()
 	for i := range c.Policies {
-		policies = append(policies, policyJSON(c, i, &uses[i]))
+		o := policyJSON(c, i, &uses[i])
+		if opt.Prefill != (Prefill{}) {
+			o = append(o, member{"prefill_seconds", opt.Prefill.seconds(&c.Policies[i])})
+		}
+		policies = append(policies, o)
 	}
 	for _, s := range c.Sessions {
 		figures := map[string]compare.Values{}
@@ -59,7 +63,7 @@ func groupJSON(c *compare.Comparison, hints *Hints) object {
 		s := &c.Sessions[c.Differ]
 		differ = object{
 			{"session", s.Session}, {"file", s.File}, {"policy", c.Policies[c.DifferPolicy].Name}, {"against", c.Policies[0].Name},
-			{"figure", c.DifferFigure}, {"command,omitempty", strings.Join(commandLines(c, hints), " && ")},
+			{"figure", c.DifferFigure}, {"command,omitempty", strings.Join(commandLines(c, &opt.Hints), " && ")},
 		}
 	}
 	var flags []object

@@ -61,6 +61,7 @@ type Layout struct {
 	Now     time.Time      // that ages are counted from
 	Zone    *time.Location // of the times in texts; nil: UTC, as in JSON and CSV
 	By      Period         // costs are also summed up by period; "": they are not
+	Prefill Prefill        // of comparisons: also the time to read the input
 	Hints   Hints
 }
 

@@ -151,7 +151,7 @@ func (d Decimal) Round(places int) Decimal {
 // At is N for n digits after the point; ok is false where the number has more, is too large, or is not known.
 func (d Decimal) At(places int) (n int64, ok bool) {
 	for d.Places > places && d.N%10 == 0 {
-		d.N = d.N / 10
+		d.N /= 10
 		d.Places -= 1
 	}
 	if d.Places > places {

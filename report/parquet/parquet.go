@@ -331,7 +331,7 @@ func appendBits[N byte | int32 | int64](to []byte, values []N, width int) []byte
 		left |= uint64(v) << n
 		for n += width; n >= 8; n -= 8 {
 			to = append(to, byte(left))
-			left = left >> 8
+			left >>= 8
 		}
 	}
 	if n > 0 {
