@@ -109,6 +109,11 @@ func (s *system) rename(files []*atomicFile) error {
 	if s.left {
 		return errInterrupted
 	}
+	for _, f := range files {
+		if st, err := os.Lstat(f.place.path); err == nil && st.IsDir() {
+			return writeError(f.place.path, errors.New("a folder of that name is there"))
+		}
+	}
 	for _, f := range files[1:] {
 		if err := os.Remove(f.place.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return writeError(f.place.path, err)

@@ -515,9 +515,9 @@ func TestOneNumber(t *testing.T) {
 		}
 		var resumed struct{ Sessions []totals }
 		ctxkitJSON(t, &resumed, "resume", file, "--quiet")
-		stats, compared := of("stats"), of("compare", args...).Groups[0]
+		stats, compared := of("stats"), of("compare", append(args, "--agent", "main")...).Groups[0] // replay is of the main conversation
 		bills := map[string]float64{"compare": compared.Billed.Cost, "stats": stats.Total.Billed, "resume": resumed.Sessions[0].Cost,
-			"sweep": of("sweep", "-p", "opencode-1.1.36", "--vary", "opencode_compaction.reserved=20000", "--cache", "own").Billed.Cost}
+			"sweep": of("sweep", "-p", "opencode-1.1.36", "--vary", "opencode_compaction.reserved=20000", "--cache", "own", "--agent", "main").Billed.Cost}
 		for i, policy := range policies {
 			replayed, cost, why := of("replay", "-p", policy), of("cost", "-p", policy), of("why", "-p", policy)
 			bills["cost"], bills["why"] = cost.Bridge.Recorded.Cost, why.Total.Billed

@@ -26,7 +26,7 @@ type compareOptions struct {
 	Policies []string
 	By       string `flag:"by" usage:"one comparison for each <KEY>: model, version or project" values:"model,version,project"`
 	Prefill  []int
-	Plain    bool   `flag:"no-correction" usage:"leave out what compactions cause beyond the replay"`
+	Plain    bool `flag:"no-correction" usage:"leave out what compactions cause beyond the replay"`
 }
 
 var groups = asNames([]compare.Group{compare.ByModel, compare.ByVersion, compare.ByProject})

@@ -115,7 +115,10 @@ func checkFigures(t *testing.T, policies, files []string) {
 		}
 		if p > 0 {
 			var list []costed
+			at := 0
 			for _, s := range group.Each {
+				from, to := at, at+1+s.Subagents
+				at = to
 				one := func(policy, figure string) float64 {
 					x, _ := s.Figures[policy][figure].Float64()
 					return x
@@ -123,21 +126,27 @@ func checkFigures(t *testing.T, policies, files []string) {
 				if slices.Contains(s.Flags, compare.FlagContradicted) || slices.ContainsFunc([]string{policies[0], name}, func(policy string) bool { return one(policy, "refused")+one(policy, "violations") > 0 }) {
 					continue
 				}
-				extra := one(name, "compactions") - one(policies[0], "compactions")
-				c := costed{s.Project, one(policies[0], "cost_usd"), one(name, "cost_usd"), extra, [2]float64{}, [2]float64{}}
+				c := costed{s.Project, one(policies[0], "cost_usd"), one(name, "cost_usd"), 0, [2]float64{}, [2]float64{}}
 				if s.Figures[policies[0]]["cost_usd"] == "" || s.Figures[name]["cost_usd"] == "" {
-					c.first, c.own, c.extra = 0, 0, 0 // nothing is corrected there
+					c.first, c.own, from = 0, 0, to // nothing is corrected there
 				}
 				if s.Figures[policies[0]][row.Against.Judged] != "" && s.Figures[name][row.Against.Judged] != "" {
 					c.judged = [2]float64{one(policies[0], row.Against.Judged), one(name, row.Against.Judged)}
 				}
-				more := name // what compactions cause is by the policy that makes them
-				if c.extra < 0 {
-					more = policies[0]
-				}
-				for i := range 2 {
-					if c.extra != 0 {
-						c.caused[i] = c.extra * one(more, "cost_usd") * (group.Unseen.Requests[i]/one(more, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/one(more, "payload_input"))
+				for ; from < to; from++ { // what compactions cause is by the policy that makes them, in each conversation
+					part := func(policy int, figure string) float64 {
+						x, _ := figures[figure].together(replays[policy][from : from+1]).Float64()
+						return x
+					}
+					extra, more := part(p, "compactions")-part(0, "compactions"), p
+					if extra < 0 {
+						more = 0
+					}
+					c.extra += extra
+					for i := range 2 {
+						if extra != 0 {
+							c.caused[i] += extra * part(more, "cost_usd") * (group.Unseen.Requests[i]/part(more, "requests") + group.Unseen.Tokens[i]*group.Unseen.Carried[i]/part(more, "payload_input"))
+						}
 					}
 				}
 				list = append(list, c)

@@ -165,7 +165,7 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		if one.Has, one.err = plan.Has(swept); one.err != nil {
 			return one, nil
 		}
-		one.Session, err = compare.Run(&compare.Subject{Record: c.rec, Agent: c.of.ID, Input: c.input}, []*policy.Policy{base}, r.o.options())
+		one.Session, err = compare.Run(&compare.Subject{Record: c.rec, Agent: c.name(), Input: c.input}, []*policy.Policy{base}, r.o.options())
 		if err != nil {
 			return one, err
 		}

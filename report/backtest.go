@@ -48,7 +48,7 @@ func backtestPage(p *page, r *backtest.Scores, use policy.Use) {
 	p.note(bold, fidelityText(r))
 	p.section("compactions: "+r.Policy+" against the recorded sessions", compactionTable(r.Compactions))
 	p.items(none, errorNotes(r.Compactions))
-	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: compactions that a replay predicts at the request, or 1 or 5 requests off, when the recorded ones before are left out. lost: compactions left out, as the file lacks the last message before them.")
+	p.note(faint, "hits, alarms: predicted on the recorded view before each request. exact, off, most: the policy's count of used tokens against the recorded pre_tokens: how many are equal, mean and largest error in tokens. free, ±1, ±5: how many recorded compactions the policy makes at the same request, or at most 1 or 5 requests off, when it runs from the start without the recorded ones. lost: compactions left out, as the file lacks the last message before them.")
 	useNotes(p, use)
 	p.places(missNotes(r))
 	p.places(fitNotes(r))

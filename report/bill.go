@@ -78,7 +78,7 @@ func besideText(b *bill.Bill, simulated price.USD, policy string, fit *replay.Ca
 	if billed == "" {
 		return ""
 	}
-	return joined(" ", billed, phraseIf(simulated.Known, "Simulated%v%v, which is what policies are compared with, it costs %v%v.", phraseIf(b.Agents > 0, " without the subagents"),
+	return joined(" ", billed, phraseIf(simulated.Known, "Simulated%v%v, it costs %v%v.", phraseIf(b.Agents > 0, " without the subagents"),
 		before(" under ", either(policy == "recorded", "", policy)), fit.Mark(), usdText(simulated)),
 		copiesText(b.Copies), fitText(fit))
 }
@@ -124,7 +124,7 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 			return lack{what, of, phrase(" (%v by the client's total)", usdText(rest)), calls, "", rest, rest}
 		}
 		return lack{what, of, phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), calls, "",
-			either[any](about.Known, pair{number("about " + about.String()), about}, "-"), about}
+			either[any](about.Known, pair{number("about " + about.String()), about}, "-"), either(simulated == calls, about, price.USD{})}
 	}
 	list := []lack{
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
@@ -141,6 +141,9 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 // wholeText is what a bill comes to with all that it lacks, where each part is known; "" where it lacks nothing.
 func wholeText(b *bill.Bill, fit *replay.CacheFit) string {
 	list, whole := lacks(b, fit), b.CostUSD
+	if c := b.Client; c != nil && c.More.Known {
+		return "" // its total says it
+	}
 	for i := range list {
 		if !list[i].more.Known {
 			return ""
@@ -235,7 +238,7 @@ func fitText(f *replay.CacheFit) string {
 			before("; in the simulation, the input of the recorded requests costs ", shareText(f.Billed, f.Simulated, "billed")) + expectedText(f)
 	}
 	return "The simulated prompt cache " + text + "." +
-		phraseIf(!f.Holds(), " A verdict in money needs 95 %% of the requests and a cost within 5 %%: amounts with ~, and the simulated ones in tables, are rough.")
+		phraseIf(!f.Holds(), " That is not enough for a verdict in money, which needs 95 %% of the requests and a cost within 5 %%: amounts with ~, and the simulated ones in tables, are rough.")
 }
 
 // expectedText is what the input costs with the cache misses that no line shows; "" where they add less than 0.1 %.

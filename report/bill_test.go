@@ -22,7 +22,7 @@ func TestFitText(t *testing.T) {
 				"and with the expected cache misses that no line shows 1.0 % less (from recorded sessions of 6 authors: between 4.0 % less and 3.0 % more)."},
 		{replay.CacheFit{Requests: 20, Recorded: 19, Near: 18, Uncached: 12, Billed: usd(1000), Simulated: usd(1000)},
 			"The simulated prompt cache reads within 5 % of the recorded amount on 18 of 20 requests (1 without usage; 12 to models without recorded cached input, of which the simulation caches none either); " +
-				"in the simulation, the input of the recorded requests costs as much as billed. A verdict in money needs 95 % of the requests and a cost within 5 %: amounts with ~, and the simulated ones in tables, are rough."},
+				"in the simulation, the input of the recorded requests costs as much as billed. That is not enough for a verdict in money, which needs 95 % of the requests and a cost within 5 %: amounts with ~, and the simulated ones in tables, are rough."},
 	} {
 		if got := fitText(&tt.fit); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
@@ -43,6 +43,7 @@ func TestWholeText(t *testing.T) {
 		{bill.Bill{Partial: cut}, replay.CacheFit{}, "; with that, about 1.50 USD"},
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{Compactions: 1, CompactionsUSD: usd(25)}, "; with that, about 1.75 USD"},
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{}, ""},
+		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{Compactions: 2, CompactionsUSD: usd(25)}, ""},
 		{bill.Bill{Partial: cut, NotPriced: []bill.Unpriced{{What: "model m", Calls: 1}}}, replay.CacheFit{}, ""},
 	} {
 		tt.bill.Calls = 3

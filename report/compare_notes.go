@@ -134,7 +134,7 @@ func correctionText(c *compare.Comparison, i int) string {
 	if more := int(k.Extra + k.Spared); more > 0 && k.Spared > 0 {
 		which = phrase("%v and %v", count(more, "extra compaction"), count(int(k.Spared), "spared one"))
 	}
-	return phrase(" %v: with the likely re-reads after its %v, the difference is %v to %v %%",
+	return phrase(" %v: with the likely re-reads after %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability], which, share(0), share(1)) +
 		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; compactions in recorded sessions caused %v to %v USD each",
 			kind, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
@@ -147,7 +147,7 @@ func unseenText(c *compare.Comparison) string {
 	}
 	u := c.Unseen
 	span := func(low, high string) string { return low + either(high == low, "", " to "+high) }
-	return phrase("A replay does not simulate that the agent reads removed text again. Measured around %v of %v: %v more requests that look for something, and %v more tokens, which each of the next %v to %v requests carries (from low to high; low: what exceeds the change at %v as deep in sessions without a compaction). A summary that is not recorded is assumed to be as long as the session's own, else %v tokens.",
+	return phrase("A replay does not simulate that the agent reads removed text again. Measured around %v of %v: the agent then made %v more requests to look for something, and had %v more tokens in the context for the next %v to %v requests. The low figures are what exceeds the same change at %v as deep in sessions without a compaction. A summary that is not recorded is assumed to be as long as the session's own, else %v tokens.",
 		count(u.Times, "recorded compaction"), either(u.Shipped, "other people's sessions", count(u.Projects, "project")), span(u.Requests[0].Text(1), u.Requests[1].Text(1)),
 		span(thousands(int(u.Tokens[0].N)), thousands(int(u.Tokens[1].N))), u.Carried[0], u.Carried[1], count(u.Placebos, "point"), thousands(policy.DefaultSummaryTokens))
 }
@@ -339,7 +339,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagMidway:    "begins mid-conversation; what came before is a placeholder, and the cache starts with what the first request read",
 		compare.FlagEstimated: "no usage recorded; all tokens are estimates",
 		compare.FlagOutputs:   "outputs estimated, the same for every policy",
-		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; after that the agent read %v again (%v tokens), which added at most %v input tokens to all later requests: a policy that does not compact there could have spared them",
+		compare.FlagCompacted: "compacted by the client" + phraseIf(again.Files > 0, "; later the agent read %v again (%v tokens), which added at most %v input tokens to all later requests",
 			count(again.Files, "file"), figureText("", exact.Whole(again.Tokens)), figureText("", exact.Whole(again.Carried))),
 		compare.FlagWindow:    "window as the user had set it, by the recorded compactions" + before("; ", hints.Window),
 		compare.FlagSubagents: "subagents left out" + before("; ", hints.Included),

@@ -296,7 +296,7 @@ func lostText(list []replay.CacheLoss) string {
 	tokens := map[string]int{}
 	requests := map[string]int{}
 	for _, x := range list {
-		name := either(x.Cause == cache.Edited, "clearing or compaction by "+either(x.Stage == "recorded", "the client", x.Stage), cache.Cause{Kind: x.Cause}.String())
+		name := either(x.Cause == cache.Edited, "clearing by "+either(x.Stage == "recorded", "the client", x.Stage), cache.Cause{Kind: x.Cause}.String())
 		tokens[name] += x.Tokens
 		requests[name] += x.Requests
 	}

@@ -226,7 +226,7 @@ func PrintThresholds(w io.Writer, list LimitList, opt Layout) error {
 			t.put(none, limitCells{"note", nil, nil, nil, nil, nil, nil, note})
 		}
 	}
-	return listing(limitText(&list), t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + phraseIf(list.Source+list.Truth != "", " (%v)", joined("; ", before("source: ", list.Source), before("checked: ", list.Truth)))}, list.Notes...)...).print(w, opt)
+	return listing(limitText(&list), t, list, append([]string{"policy " + list.Policy + before(": ", list.Chosen) + phraseIf(list.Source+list.Truth != "", " (%v)", joined("; ", before("source: ", list.Source), before("evidence: ", list.Truth)))}, list.Notes...)...).print(w, opt)
 }
 
 // limitText says where the policy acts first by the size of the context.
@@ -238,7 +238,7 @@ func limitText(list *LimitList) string {
 	case first.Tokens < 0:
 		return phrase("In a window of %v tokens, %v changes the context before every request: %v.", list.Window, list.Policy, joined(", ", first.Name, first.Stage))
 	}
-	return phrase("In a window of %v tokens, %v first changes the context at %v tokens: %v%v.", list.Window, list.Policy, first.Tokens, first.Name, before(" (stage ", first.Stage+")"))
+	return phrase("In a window of %v tokens, %v first changes the context at %v tokens: %v%v.", list.Window, list.Policy, first.Tokens, first.Name, phraseIf(first.Stage != "", " (stage %v)", first.Stage))
 }
 
 // firstLimit is the lowest size of the context at which a policy acts; zero: there is none.

@@ -33,10 +33,10 @@ func regretText(tls ...*replay.Timeline) string {
 	t := regret.Sum(list)
 	if tls[0].Policy == "recorded" {
 		if t.Removed == 0 {
-			return "The client removed nothing."
+			return "nothing was removed by the client"
 		}
-		return phrase("Of %v that the client removed, %v read again later. What else the agent would have needed is unknown: do not compare this with the figures of other policies.",
-			count(t.Removed, "block"), either(t.Rereads == 1, "1 was", thousands(t.Rereads)+" were"))
+		return phrase("%v removed by the client, and %v of them read again later. What else the agent would have needed is unknown: do not compare this with the figures of other policies.",
+			count(t.Removed, "block"), t.Rereads)
 	}
 	text := phrase("%v of %v needed later", t.Misses, count(t.Removed, "removed block"))
 	if t.Misses == 0 {

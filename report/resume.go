@@ -86,7 +86,7 @@ func resumeText(list []ResumeItem, first *ResumeItem, name string, warm int, now
 	}
 	text += phraseIf(c.Misfit, " What a compaction would leave is not known: the recorded usage contradicts the content.")
 	if n := c.CompactedNow(); n != nil {
-		text += phrase(" Compacted first, it sends %v tokens, and both requests together cost %v", c.Compact.Context, usdText(n.USD))
+		text += phrase(" Compacted first, it sends %v tokens, and costs %v together with the summary request", c.Compact.Context, usdText(n.USD))
 		switch {
 		case n.Pays == 1:
 			text += ", which is less at once."

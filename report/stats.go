@@ -217,7 +217,7 @@ func readNotes(r *stats.Reads) []string {
 	notes := []string{phrase("%v tokens in %v; superseded %v (by a later Read %v, an edit %v, a write %v), of which the context holds %v.",
 		r.Tokens, count(r.Results, "result"), r.Superseded(), r.ByRead, r.ByEdit, r.ByWrite, r.Stale)}
 	if r.Again > 0 {
-		notes = append(notes, phrase("Read returned %v tokens again although the agent had not changed these lines: %v with the same text, %v while the earlier result was still in the context.", r.Again, r.Same, r.InView))
+		notes = append(notes, phrase("Read returned %v tokens again although the agent had not changed these lines; %v of them had the same text, and %v of them came while the earlier result was still in the context.", r.Again, r.Same, r.InView))
 	}
 	if r.Dropped > 0 {
 		notes = append(notes, phrase("%v not followed: too much was read. Nothing of them counts as superseded or read again.", count(r.Dropped, "file")))

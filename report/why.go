@@ -312,7 +312,7 @@ func compactedText(s *why.SessionBreaks) string {
 	first := &s.Refills[0]
 	text := phrase("The context was compacted %v, before request %v%v", either(s.Compactions == 1, "once", thousands(s.Compactions)+" times"), strings.Join(at, ", "),
 		phraseIf(len(s.Refills) > most, ", …"))
-	text += before(": ", first.Reason) + phraseIf(first.Context > 0, ", at %v tokens", first.Context)
+	text += before(either(s.Compactions == 1, ": ", "; the first time "), first.Reason) + phraseIf(first.Context > 0, ", at %v tokens", first.Context)
 	if len(first.Parts) > 0 {
 		text += phrase(". Until request %v, messages of %v tokens were added to %v of system prompt and tools%v; the largest part (%v) is %v", first.To, first.Joined, first.System,
 			phraseIf(first.Joined > first.Before, ", and some of them removed again"), first.Parts[0].Tokens, sourceText(&first.Parts[0]))
@@ -342,7 +342,7 @@ func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint, no recorded cache or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
 		notes = append(notes, "The rows of \"what was paid for\" add up to the bill. A cache miss is a request that read less than 95 % of what the request before had read and written; it costs the price of the tokens sent again, minus what reading them would have cost. "+
-			"\"simulated\": what the same cache miss costs in the simulation, which also gives its cause. Content: the input cost of each request is divided by the tokens of each kind in it.")
+			"\"simulated\": what the same cache miss costs in the simulation, which also gives its cause. The input cost of each request is split among the kinds of content by their tokens.")
 	} else {
 		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))
 	}

@@ -165,6 +165,9 @@ codex@0.142.5 | codex | 0.142.5 | ollama | "" | false | codex-0.140 0.142.5 fals
 codex | pi | "" | ollama | "" | false | codex-0.150  false the newest codex known
 opencode | opencode | 1.18.33 | "" | "" | true | opencode-1.18 1.18.33 false opencode 1.18.33 recorded the session, and what it pruned; [opencode-2.0.21 is newer: for it, write opencode@latest]
 codex | codex | 0.142.5 | "" | "" | true | codex-0.140 0.142.5 false codex 0.142.5 recorded the session; [codex-0.150 is newer: for it, write codex@latest]
+opencode@2 | "" | "" | "" | "" | false | opencode-2.0.21 2.0.21 false
+opencode@1.1 | "" | "" | "" | "" | false | opencode-1.1.60 1.1.60 false
+claude-code@2.1.1 | "" | "" | "" | "" | false | claude-code-2.1.12 2.1.1 false
 opencode@recorded-version | claude-code | 2.1.43 | "" | "" | false | opencode-2.0.21  false the newest opencode known; [no opencode of after 2026-10-12 was read: the rules of opencode-2.0.21 are assumed]
 `, func(name, product, version, provider, day string, cleared bool, want string) {
 		client := preset.Client{Product: product, Version: version, Provider: provider, Cleared: cleared}

@@ -207,6 +207,11 @@ func (l *Library) named(name string) Chosen {
 
 // asked is the release of a product that is asked for by its version.
 func asked(product string, list []Release, version string) Chosen {
+	for _, r := range slices.Backward(list) {
+		if strings.HasPrefix(r.Version, version+".") { // the newest of a line: opencode@2
+			return Chosen{Policy: r.Policy, Version: r.Version}
+		}
+	}
 	newer := newerThan(product, list, version)
 	return Chosen{Policy: ofVersion(list, version).Policy, Version: version, Why: newer, Newer: newer}
 }
@@ -248,7 +253,7 @@ func newerThan(product string, list []Release, version string) string {
 // ofVersion is the newest release that is not later than a version, else the oldest.
 func ofVersion(list []Release, version string) Release {
 	for _, r := range slices.Backward(list) {
-		if compareVersions(r.Version, version) <= 0 || strings.HasPrefix(r.Version, version+".") {
+		if compareVersions(r.Version, version) <= 0 {
 			return r
 		}
 	}

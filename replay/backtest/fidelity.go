@@ -72,7 +72,7 @@ func (r *Scores) measures() []Bar {
 	cost := &r.Usage[0].CostError
 	errorOf("input_cost_mean", cost.Mean, cost.Sessions, 4, "mean error of a session's input cost by the simulated cache").Least = fewestSessions
 	errorOf("input_cost_median", cost.Median, cost.Sessions, 2, "the median of these errors").Least = fewestSessions
-	errorOf("input_cost_sum", math.Abs(cost.Expected), cost.Sessions, 2, "error of the input cost of all sessions together, after adding the usual cost of cache misses that no file explains").Least = fewestSessions
+	errorOf("input_cost_sum", math.Abs(cost.Expected), cost.Sessions, 2, "error of the input cost of all sessions together, the expected cache misses that no line explains included").Least = fewestSessions
 	for i := range list {
 		list[i].Least = cmp.Or(list[i].Least, leastFor(&list[i]))
 		list[i].judge()

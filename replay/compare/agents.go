@@ -1,12 +1,16 @@
 package compare
 
-import "slices"
+import (
+	"slices"
 
-// JoinAgents makes one session of the conversations of each input, which follow each other: the first is the main one, the
-// others are its subagents'. Its values are what they come to together.
+	"github.com/ctxkit/ctxkit/replay"
+)
+
+// JoinAgents makes one session of the conversations of each input, which follow each other: a main one begins it, and its
+// subagents' follow. Its values are what they come to together. What follows a compaction is measured on the main one alone.
 func JoinAgents(conversations []ComparedSession) (sessions []ComparedSession) {
 	for at, end := 0, 0; at < len(conversations); at = end {
-		for end = at + 1; end < len(conversations) && conversations[end].Input == conversations[at].Input; {
+		for end = at + 1; end < len(conversations) && conversations[end].Agent != "" && conversations[end].Input == conversations[at].Input; {
 			end++
 		}
 		sessions = append(sessions, join(conversations[at:end]))
@@ -22,14 +26,13 @@ func join(list []ComparedSession) ComparedSession {
 	if len(list) == 1 {
 		return s
 	}
-	s.Conversations, s.Unpriced, s.Values = list, nil, nil
+	s.Conversations, s.Unpriced, s.Values, s.Breaks = list, nil, nil, nil
 	s.Rereads, s.Billed.Fit = all.Rereads(), all.Money().CacheFit
 	s.Flags = slices.DeleteFunc(Flags(), func(f Flag) bool { return all.Flagged(f) == 0 })
 	for _, u := range UnpricedModels(list) {
 		s.Unpriced = append(s.Unpriced, u.Model)
 	}
 	for _, c := range list[1:] {
-		s.Aftermath.Add(c.Aftermath)
 		if c.File != s.File {
 			s.Malformed += c.Malformed
 		}
@@ -38,6 +41,13 @@ func join(list []ComparedSession) ComparedSession {
 		}
 	}
 	for p := range list[0].Values {
+		var broke replay.CostParts
+		for _, c := range list {
+			if p < len(c.Breaks) {
+				broke.Add(&replay.CostParts{ByStage: c.Breaks[p]})
+			}
+		}
+		s.Breaks = append(s.Breaks, broke.ByStage)
 		var v Values
 		for f, figure := range Figures() {
 			var values, weights Values

@@ -57,7 +57,7 @@ func (c *Comparison) Money() *Money {
 			}
 		}
 	}
-	if m.Bill.Copies.Calls == 0 { // all calls of subagents are theirs alone
+	if m.Bill.Copies.Calls <= 0 { // all calls of subagents are theirs alone
 		m.Bill.Copies = bill.Copies{}
 	}
 	m.CostUSD, m.AgentsUSD, m.Copies = m.Bill.CostUSD, m.Bill.AgentsUSD, m.Bill.Copies

@@ -148,20 +148,27 @@ func (c *Comparison) correct(p int) *Correction {
 			one := nothing
 			projects[s.Project] = &one
 		}
-		extra := own[compactions].N - first[compactions].N
-		k.Extra += extra
-		k.Spared += max(-extra, 0)
-		more := own // the policy that compacts more often
-		if extra < 0 {
-			more = first
+		causes := [2]exact.Decimal{zero, zero} // low and high
+		parts := s.Conversations
+		if parts == nil {
+			parts = []ComparedSession{*s}
 		}
-		var causes [2]exact.Decimal // low and high
-		for i := range 2 {
-			causes[i] = c.Unseen.caused(i, max(extra, -extra), more[cost], more[requests], more[input])
-			caused[i] = caused[i].Add(causes[i])
+		for j := range parts { // a subagent's compactions spare none of the main conversation
+			more := parts[j].Values[p] // of the policy that compacts more often
+			extra := more[compactions].N - parts[j].Values[0][compactions].N
 			if extra < 0 {
-				spared[i] = spared[i].Add(causes[i])
-				causes[i] = causes[i].Neg()
+				more = parts[j].Values[0]
+			}
+			k.Extra += extra
+			k.Spared += max(-extra, 0)
+			for i := range 2 {
+				each := c.Unseen.caused(i, max(extra, -extra), more[cost], more[requests], more[input])
+				caused[i] = caused[i].Add(each)
+				if extra < 0 {
+					spared[i] = spared[i].Add(each)
+					each = each.Neg()
+				}
+				causes[i] = causes[i].Add(each)
 			}
 		}
 		for i, v := range [2][]exact.Decimal{first, own} {

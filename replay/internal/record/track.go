@@ -212,7 +212,7 @@ func (t *recordTrack) settle(k, ctx, over int) int {
 }
 
 // unrecorded is the label of the item for what a client sent after a compaction and did not record.
-const unrecorded = "attached again, on no line"
+const unrecorded = "unrecorded attachments"
 
 // Reinjection is the item for n tokens that a client sent after a compaction and did not record.
 func Reinjection(n int) policy.Synthetic {
