@@ -10,7 +10,7 @@ import (
 // Prefill is an assumed speed at which a provider reads the input of requests, in tokens a second. Its zero value
 // estimates nothing.
 type Prefill struct {
-	Uncached int // input that no cache has: written to it, or neither
+	Uncached int // input that is not read from the cache
 	Cached   int // input read from the cache
 }
 
