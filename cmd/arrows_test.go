@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	"policy":                  {"jsonl", "jsonl/session", "policy/condition", "policy/strict"},
 	"policy/view":             {"jsonl", "jsonl/session", "policy"},
 	"policy/stage":            {"policy", "policy/stage/..."},
-	"policy/stage/stagetest":  {"jsonl/must", "jsonl", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
+	"policy/stage/stagetest":  {"jsonl/must", "jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
 	"policy/stage/...":        {"jsonl", "jsonl/names", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "policy/stage/measure", "policy/stage/summarize"},
 	"policy/preset":           {"jsonl", "jsonl/session", "policy", "policy/strict"},
 	"replay/internal/record":  {"jsonl", "jsonl/session", "policy", "policy/stage", "policy/view", "replay/cache", "replay/exact", "replay/price", "replay/regret", "replay/tokens", "replay/wire"},

@@ -223,7 +223,7 @@ func TestBills(t *testing.T) {
 		}, usd: 0.3068, calls: 3, check: func(b *billed) bool {
 			return b.Partial.Calls == 1 && b.Partial.Tokens == 3999 && math.Abs(b.Partial.USD-0.1) < 1e-4
 		},
-			text: "The recorded session was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no final output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more)."},
+			text: "The recorded session was billed at least 0.31 USD, 0.09 USD of it by 1 subagent: no final output count for 1 of 3 responses (about 4,000 tokens, 0.10 USD more); with that, about 0.41 USD."},
 		{name: "subagents' files of older clients, next to the session", files: map[string]string{
 			"s.jsonl": s().answer("m1", opus, used(100_000, 0, 0, 0)).b.String(), "t.jsonl": (&billFile{session: "t"}).user("x").answer("m2", opus, used(100_000, 0, 0, 0)).b.String(),
 			"agent-a1.jsonl": (&billFile{session: "s", more: `"agentId":"a1",`}).user("x").answer("m3", opus, used(200_000, 0, 0, 0)).b.String(),
@@ -258,7 +258,7 @@ func TestBills(t *testing.T) {
 func TestSharesWithCopies(t *testing.T) {
 	dir := write(t, map[string]string{"one.jsonl": fork("f", "one", "", false), "two.jsonl": fork("f", "two", "", true)})
 	got := printed(t, "why", dir)
-	for _, want := range []string{"2 sessions cost 1.44 USD; with 3 copied calls counted in each, 2.77 USD in 7 requests.", "calls recorded in several sessions, counted once 3 0 -1.3350 -48.2 %"} {
+	for _, want := range []string{"2 sessions cost 1.44 USD; with the calls that several sessions record counted in each, 2.77 USD in 7 requests.", "calls recorded in several sessions, counted once 3 0 -1.3350 -48.2 %"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %s", want, got)
 		}

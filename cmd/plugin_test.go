@@ -34,7 +34,7 @@ func TestSkill(t *testing.T) {
 	answers := map[string]string{
 		"ctxkit stats ID":                                     "298 requests had 27,771,466 tokens of input, which cost 18.74 USD",
 		"ctxkit stats ID --at peak":                           "The context was largest at request 244 of 298: 155,091 tokens",
-		"ctxkit regret ID --policy recorded":                  "22 re-reads of 342 blocks that the recorded session had lost",
+		"ctxkit regret ID --policy recorded":                  "342 blocks removed by the client, and 22 of them read again later",
 		"ctxkit diff ID --policy recorded --stat":             "summarised by recorded at request 245",
 		"ctxkit resume ID":                                    "The next request of the session sends",
 		"ctxkit why ID":                                       "2.90 USD (15.4 %) for 7 cache misses",

@@ -47,9 +47,9 @@ threshold is the number of tokens at which the policy compacts, in every window
 that has room for them: --vary threshold=97k,127k,167k. A policy of compare
 takes it as a setting: --policy claude-code,threshold=127k.
 
-A session counts with its subagents. It is read once for all points. An interrupt
-prints all points over the sessions that are finished or, without one, the
-points that are finished in the first.`,
+A session counts with its subagents. It is read once for all points. An
+interrupt prints all points over the sessions that are finished or, without one,
+the points that are finished in the first.`,
 		Example: `  ctxkit sweep session.jsonl --policy opencode-1.1.60 \
       --vary opencode_prune.protect=20000..80000:20000
   ctxkit sweep ~/.claude/projects -p claude-code --vary threshold=97k,127k,167k

@@ -141,8 +141,8 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 // wholeText is what a bill comes to with all that it lacks, where each part is known; "" where it lacks nothing.
 func wholeText(b *bill.Bill, fit *replay.CacheFit) string {
 	list, whole := lacks(b, fit), b.CostUSD
-	if c := b.Client; c != nil && c.More.Known {
-		return "" // its total says it
+	if c := b.Client; !b.CostUSD.Known || c != nil && c.More.Known { // the client's total says it
+		return ""
 	}
 	for i := range list {
 		if !list[i].more.Known {

@@ -103,7 +103,7 @@ func statsPage(p *page, s *stats.SessionStats) {
 		r.Tool = x.Tool + phraseIf(x.Error, " (error)")
 		return none
 	}), "result")
-	p.topStats("results with the same text", rowsOf(s.Repeated.Groups, func(x *stats.Duplicate, r *repeatedCells) style {
+	p.topStats("results with the same text; copies and tokens: without the first of them", rowsOf(s.Repeated.Groups, func(x *stats.Duplicate, r *repeatedCells) style {
 		r.Line = number(fmt.Sprint(x.Line))
 		r.Copies = x.Copies - 1
 		return none

@@ -231,7 +231,7 @@ func refillSection(p *page, s *why.SessionBreaks) {
 		r.Freed, r.MostOfIt = number(perMille(x.Freed)), sourcesText(x.Parts, 3)
 		return none
 	})
-	p.top("what was added before each compaction; freed: the part of the messages that the compaction took away", t, MostStats, "compaction", "json contains them")
+	p.top("what was added before each compaction; freed: the part of the messages then in the context that it took away", t, MostStats, "compaction", "json contains them")
 	for _, r := range s.Refills[:either(p.All, len(s.Refills), min(1, len(s.Refills)))] {
 		t := rowsOf(r.Heaviest, func(x *stats.RefillSource, r *refillSourceCells) style {
 			r.What = sourceText(x)

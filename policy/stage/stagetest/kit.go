@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -164,7 +164,7 @@ func (c *Convo) Call(id, tool string, n int) (answer int) {
 }
 
 // playWord is a word of Play, how often it is repeated, and what ends it.
-var playWord = regexp.MustCompile(`(?:("(?:[^"\\]|\\.)*")|(\S+?))(?:\*(\d+))?(;\s*|\s*\n\s*|[ \t]+|$)`)
+var playWord = pattern.New(`(?:("(?:[^"\\]|\\.)*")|(\S+?))(?:\*(\d+))?(;\s*|\s*\n\s*|[ \t]+|$)`)
 
 // Play appends messages that are written in short, in the form of fmt.Sprintf, each to the end of its line or ";":
 // "prompt TEXT", "call ID TOOL LENGTH" for a round, or assistant, answers or meta and their parts: "say TEXT", "think TEXT",
@@ -177,7 +177,7 @@ func (c *Convo) Play(format string, args ...any) *Convo {
 	var said []string
 	for line := range strings.Lines(format) {
 		line, _, _ = strings.Cut(line, " # ")
-		for _, m := range playWord.FindAllStringSubmatch(strings.TrimSpace(line), -1) {
+		for _, m := range playWord().FindAllStringSubmatch(strings.TrimSpace(line), -1) {
 			w := m[2]
 			n := 1
 			if m[1] != "" {
