@@ -55,6 +55,9 @@ func (o *outputOptions) create(sys *system) (*output, error) {
 			path = real
 		}
 	}
+	if form := strings.TrimPrefix(filepath.Ext(path), "."); form != o.Format && slices.Contains(o.formats, form) && !o.Quiet {
+		say(sys.err, path+": is written as "+o.Format+": for "+form+" add --format "+form)
+	}
 	f, err := sys.createAtomic(path)
 	if err != nil {
 		return nil, err

@@ -67,6 +67,15 @@ type FileInfo struct {
 	session string     // sessionId of its lines: in a subagent's file, that of its session
 }
 
+// Named reports whether an id of the session, that of its file or that of its lines, begins so, and whether it is that.
+func (i *FileInfo) Named(id string) (begins, exactly bool) {
+	lines := i.session
+	if i.Sidechain {
+		lines = ""
+	}
+	return strings.HasPrefix(i.ID, id) || strings.HasPrefix(lines, id), i.ID == id || lines == id
+}
+
 // Used returns the time of the last use: the latest time in the file, else the modification time, else Created.
 func (i *FileInfo) Used() time.Time {
 	switch {
