@@ -174,7 +174,7 @@ type verdictCells struct {
 type spreadCells struct {
 	Figure any `col:"figure" about:"name of the figure, as in json and csv"`
 	Policy any `col:"policy" about:"name of the policy" fit:"wrap"`
-	Total  any `col:"total" about:"sum over sessions"`
+	Total  any `col:"total" about:"sum over sessions; of a peak the largest"`
 	Median any `col:"median" about:"of sessions"`
 	P90    any `col:"p90" about:"90th percentile of sessions"`
 }

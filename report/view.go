@@ -26,6 +26,7 @@ type NamedView struct {
 	Truth    policy.Truth // of the policy
 	Request  int          // n of the main request; one more than there are: the end of the file
 	Overhead int          // tokens
+	System   int          // of these: system prompt and tools; the others are not in the file
 	View     *view.View
 	Body     *wire.Body
 	Record   *OnRecord   // of a payload, where the file holds requests
@@ -91,7 +92,7 @@ func (p *viewPages) head() {
 		return
 	}
 	p.fields(field{"file", v.Conv.Path}, field{"at", at}, field{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		field{"request", cmp.Or(v.Record.text(), heldText(v.Conv.Lines.Recorded, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
+		field{"request", cmp.Or(v.Record.text(), heldText(v.Conv.Lines.Recorded, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of system prompt and tools", tokens, v.System) + phraseIf(v.Overhead != v.System, ", %v not in the file", v.Overhead-v.System)},
 		field{"server", editsText(v.Body.Edits)})
 }
 

@@ -66,7 +66,9 @@ func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.T
 		if p.Broke {
 			r := &track.Requests[p.Row]
 			sent := r.Recorded.Input + r.Recorded.CacheRead + r.Recorded.CacheWrite
-			misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, r.Repeated, sent)-p.Recorded, 0), Unexplained: p.Unexplained()}
+			if lost := min(p.Left, r.Repeated, sent) - p.Recorded; lost > 0 {
+				misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: lost, Unexplained: p.Unexplained()}
+			}
 		}
 	}
 	list := make([]PaidInput, len(conv.Requests))
