@@ -135,7 +135,7 @@ func correctionText(c *compare.Comparison, i int) string {
 		which = phrase("%v and %v", count(more, "extra compaction"), count(int(k.Spared), "spared one"))
 	}
 	return phrase(" The sign %v: with the likely re-reads after %v, the difference is %v to %v %%",
-		map[compare.Stability]string{compare.Holds: "holds", compare.Flips: "flips", compare.CannotTell: "cannot be told"}[k.Stability], which, share(0), share(1)) +
+		map[compare.Stability]string{compare.Holds: "holds", compare.Flips: "flips", compare.CannotTell: "may change"}[k.Stability], which, share(0), share(1)) +
 		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; compactions in recorded sessions caused %v to %v USD each",
 			kind, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
