@@ -143,7 +143,8 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if titles := troubles(c.Policies); len(titles) > 0 {
 		add(tableSection("What makes figures doubtful", legend(titles), compareTotals(c.Policies, nil, titles)))
 	}
-	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy.", Data: h.sessionsOf(c, &p.Layout)})
+	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy." +
+		phraseIf(slices.ContainsFunc(c.Sessions, func(s compare.ComparedSession) bool { return s.Subagents() > 0 }), " They are those of the main conversation; figures include its subagents."), Data: h.sessionsOf(c, &p.Layout)})
 	if !p.NoText {
 		h.addNotes(group+"About the sessions, under every policy", append(flagTexts(c, &p.Hints), append(unpricedNotes(c.Sessions, &p.Hints), lostNotes(c, &p.Hints)...)...)...)
 	}
