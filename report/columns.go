@@ -385,7 +385,7 @@ type sessionCells struct {
 	Age           any `col:"age" about:"time since its last line" drop:"1"`
 	File          any `csv:"file" of:"Path"`
 	Folder        any `csv:"folder" of:"Folder"`
-	Project       any `col:"project" csv:"project" about:"last part of the folder that it was recorded in" drop:"5"`
+	Project       any `col:"project" csv:"project" about:"last part of the folder that it was recorded in" drop:"4"`
 	Branch        any `csv:"branch" of:"Branch"`
 	ClientVersion any `csv:"client_version" of:"Version"`
 	Title         any `csv:"title" of:"Title"`
@@ -406,10 +406,10 @@ type sessionCells struct {
 }
 
 type glanceCells struct {
-	Requests             any `col:"requests" csv:"requests" of:"Glance.Requests" about:"requests of the conversation" drop:"4"`
+	Requests             any `col:"requests" csv:"requests" of:"Glance.Requests" about:"requests of the conversation" drop:"3"`
 	Peak                 any `col:"peak" csv:"peak_context" about:"tokens of its largest request, as the API reported" drop:"2"`
 	LastContext          any `col:"last" csv:"last_context" about:"tokens of its last request" drop:"6"`
-	Compacted            any `col:"compacted" csv:"compactions" of:"Glance.Compactions" about:"compactions of the conversation" drop:"3"`
+	Compacted            any `col:"compacted" csv:"compactions" of:"Glance.Compactions" about:"compactions of the conversation" drop:"5"`
 	USD                  any `col:"USD" csv:"cost_usd" about:"bill by the recorded usage, subagents included; >= at least"`
 	Idle                 any `col:"idle" csv:"idle_seconds" about:"time in pauses of more than 5 minutes between responses" drop:"7"`
 	RequestsWithoutUsage any `csv:"requests_without_usage" of:"Glance.Without"`

@@ -321,7 +321,7 @@ func compactedText(s *why.SessionBreaks) string {
 		phraseIf(len(s.Refills) > most, ", …"))
 	text += before(either(s.Compactions == 1, ": ", "; the first time "), first.Reason) + phraseIf(first.Context > 0, ", at %v tokens", first.Context)
 	if len(first.Parts) > 0 {
-		text += phrase(". Until request %v, messages of %v tokens were added to %v of system prompt and tools%v; the largest part of the messages (%v) is %v", first.To, first.Joined, first.System,
+		text += phrase(". Until request %v, messages of %v tokens were added to %v of system prompt and tools%v; %v of them are %v", first.To, first.Joined, first.System,
 			phraseIf(first.Joined > first.Before, ", and some of them removed again"), first.Parts[0].Tokens, sourceText(&first.Parts[0]))
 	}
 	return text + phraseIf(s.Thrash > 0, "; %v of the compactions freed less than a tenth", s.Thrash) + "."
