@@ -136,7 +136,7 @@ func sideText(s *diff.Side) string {
 	if s.Stage == "" {
 		return string(s.Status)
 	}
-	return phrase("%v%v by %v %v", s.Status, either(s.Server, " on the server", ""), either(s.Stage == "recorded", "the client", s.Stage), place("at", s.Request))
+	return phrase("%v%v by %v %v", s.Status, either(s.Server, " on the server", ""), actor(s.Stage), place("at", s.Request))
 }
 
 // messages prints the messages that differ and counts the others.
