@@ -38,11 +38,11 @@ type File struct {
 	source     *jsonl.Source
 }
 
-// Close closes the file from which texts are read.
+// Close closes the file. After that, texts of its conversations cannot be read.
 func (f *File) Close() error { return f.source.Close() }
 
-// WriteLines writes the lines of the file, each with its newline. For a session of another agent it writes the lines of
-// Claude Code's form to which the session was converted.
+// WriteLines writes the lines of the file, each with its newline. A session of another agent was converted to lines in
+// the form of Claude Code; WriteLines writes these.
 func (f *File) WriteLines(w io.Writer) error {
 	last := &lastByte{Writer: w, b: '\n'}
 	_, err := f.source.WriteTo(last)
@@ -84,7 +84,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 	return load(src, path, file, lost, opt)
 }
 
-// LoadReader is like Load for a stream. name stands for the file in messages.
+// LoadReader is like Load for a stream. name stands for the file in error messages and warnings.
 func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	src, err := opt.Limits.OpenReader(name, r)
 	if err != nil {
