@@ -244,7 +244,7 @@ func (e *Edit) Check() error {
 	return nil
 }
 
-// Replace returns an edit that puts the content with in the place of the block t.
+// Replace returns an edit of the given kind that puts a content in the place of a block, with the reason.
 func Replace(kind EditKind, t Target, with *Content, reason string) Edit {
 	return Edit{Kind: kind, Trigger: "auto", Target: t, New: with, Reason: reason}
 }

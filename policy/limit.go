@@ -15,7 +15,7 @@ type Limit struct {
 	Operator string   `json:"operator,omitempty"` // how Of is compared with Tokens: ">=", ">" or "<"; "": not compared
 	Tokens   int      `json:"tokens"`
 	Of       Quantity `json:"of,omitempty"`     // the quantity that is compared
-	Acts     bool     `json:"acts"`             // the stage acts if the comparison is true, and its events name Tokens
+	Acts     bool     `json:"acts"`             // the stage acts if the comparison is true; the reasons of its events name Tokens
 	Blocks   bool     `json:"blocks,omitempty"` // if a request reaches the limit and is not compacted, the client does not send it
 	From     string   `json:"from"`             // how the limit is derived, in words
 

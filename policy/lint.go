@@ -33,8 +33,8 @@ func (f Finding) String() string {
 type Rule string
 
 const (
-	RuleWindow     Rule = "window"     // limits that leave no room in the context window
-	RuleOrder      Rule = "order"      // an order of stages in which the product does not run them, or that the API does not accept
+	RuleWindow     Rule = "window"     // limits leave no room in the context window
+	RuleOrder      Rule = "order"      // the product does not run the stages in this order, or the API does not accept it
 	RuleCompete    Rule = "compete"    // two stages compact the whole conversation
 	RuleAlone      Rule = "alone"      // a stage needs another one that is missing
 	RuleNever      Rule = "never"      // a stage can never act
@@ -182,8 +182,8 @@ func (l *linter) off(c *Check) {
 	}
 }
 
-// Lacks returns a note if the product has no stage that acts as this one does with these parameters, else "". An
-// example is pruning in OpenCode 2, which has none.
+// Lacks returns a note if the product has no stage that acts in this way with these parameters, else "". An example of
+// such a note is "OpenCode 2 has no pruning".
 func (s *StageConfig) Lacks() string {
 	if p, ok := s.Params.(interface{ Lacks() string }); ok {
 		return p.Lacks()
@@ -387,8 +387,8 @@ func (c *Check) Unused(key string, when bool, why string, args ...any) {
 	}
 }
 
-// Less adds a finding unless a is less than b. a is the value of the parameter called small, b that of the parameter
-// called large.
+// Less adds a finding unless a is less than b. The parameter called small has the value a, the parameter called large
+// the value b.
 func (c *Check) Less(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a >= b {
@@ -396,8 +396,8 @@ func (c *Check) Less(small string, a int, large string, b int) {
 	}
 }
 
-// AtMost adds a finding if a is more than b. a is the value of the parameter called small, b that of the parameter
-// called large.
+// AtMost adds a finding if a is more than b. The parameter called small has the value a, the parameter called large the
+// value b.
 func (c *Check) AtMost(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a > b {
@@ -451,16 +451,17 @@ func (c *Check) Overhead() int {
 	return assumedOverhead
 }
 
-// Limits returns the limits that the checked stage has in a context window of window tokens.
+// Limits returns the limits that the checked stage has in a context window with the given number of tokens.
 func (c *Check) Limits(window int) []Limit {
 	return c.Stage.Limits(Circumstances{Window: window}).List
 }
 
 func (c *Check) context(window int) int { return cmp.Or(c.Policy.Window.Context, window) }
 
-// Ceiling returns the number of tokens that prompts stay below even without the checked stage: the context window or,
-// if this is less, the lowest limit at which another stage compacts. The window is the one that the policy sets, or the
-// argument if it sets none. what says in a few words which of the two the number is, for use in a sentence.
+// Ceiling returns the number of tokens that prompts stay below even without the checked stage. This is the context
+// window or, if it is lower, the lowest limit at which another stage compacts. The context window is the one that the
+// policy sets, or the argument if the policy sets none. The second result says which of the two the number is, in words
+// for use in a sentence.
 func (c *Check) Ceiling(window int) (tokens int, what string) {
 	window = c.context(window)
 	tokens = window

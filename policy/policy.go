@@ -25,7 +25,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Policy is a policy in which every setting has a value: what its file leaves out is filled in.
+// Policy is a context-management policy. Each of its settings has a value: settings that the policy file leaves out
+// have their defaults.
 type Policy struct {
 	Name     string
 	About    string   // one sentence
@@ -56,8 +57,8 @@ type Policy struct {
 	moving string              // the name by which it, or what it extends, extends a release, where that means another one in another session
 }
 
-// As returns a copy of p with Chosen, Newer and Older as given, and with version as its Version unless that is "". The
-// copy shares everything else with p.
+// As returns a copy of p with the given Chosen, Newer and Older. If version is not "", it is the Version of the copy.
+// The copy shares everything else with p.
 func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 	c := *p
 	c.Version = cmp.Or(version, p.Version)
@@ -68,16 +69,16 @@ func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 	return &c
 }
 
-// Moving returns the bare name that the policy extends, directly or through another policy, or "". For such a policy it
-// depends on the session, and on the known releases, which policy it extends.
+// Moving returns the bare name that the policy extends, directly or through another policy, or "". Which policy the
+// bare name stands for depends on the session and on the known releases.
 func (p *Policy) Moving() string { return p.moving }
 
-// Extended is the text in Policy.Chosen that separates two parts: the release for which a bare name in extends stands,
-// and the reason why it stands for this release.
+// Extended is the text in Policy.Chosen between two parts: the release that a bare name under extends stands for, and
+// the reason why.
 const Extended = " is extended: "
 
-// ModelWindow returns the limits that the policy's client assumes for a model. They are those of a day or, if the
-// function As has set a release, those in that release. A zero result means that the model's own limits apply.
+// ModelWindow returns the limits that the policy's client assumes for a model on a day. If a version was given to the
+// method As, they are the limits in that version of the client. A zero result means that the model's own limits apply.
 func (p *Policy) ModelWindow(model string, day time.Time) (l ModelLimits) {
 	for i := range p.Stages {
 		if find := p.Stages[i].Definition.Models; find != nil && l.Context == 0 {
@@ -131,7 +132,7 @@ type Family struct {
 	// means that it never does.
 	KeepsUnanswered func(model string) bool
 
-	// Recorder describes the product's client; nil: its sessions cannot be read.
+	// Recorder describes the product's client; nil: the product's sessions cannot be read.
 	Recorder *Recorder
 
 	// Presets holds the built-in policies of the family, each in a file NAME.yaml; nil: none. In the file of a policy
@@ -152,14 +153,14 @@ type Alias struct {
 
 // MicrocompactionRule is a client's rule for clearing old tool results (microcompaction).
 type MicrocompactionRule interface {
-	// Leaves reports whether the rule lists a result as cleared but does not change it, for example one that is a
-	// placeholder already.
+	// Leaves reports whether the rule lists a result as cleared without changing it, for example because the result is
+	// already a placeholder.
 	Leaves(v View, texts TextSource, t Target) (bool, error)
 
 	// Stub returns the content that takes the place of a result.
 	Stub(v View, r Result) Content
 
-	// Stage returns a stage that clears what the rule clears, whether or not its conditions hold.
+	// Stage returns a stage that clears what the rule clears, even if the conditions of the rule are not met.
 	Stage() Stage
 }
 
@@ -177,8 +178,8 @@ func (e *Environment) Has(key string) bool {
 	return err == nil
 }
 
-// Change sets the parameter with this key to the value of an environment variable. The policy must have the parameter.
-// Change reports whether the policy accepts the value.
+// Change sets the parameter with this key, which the policy must have, to a value that comes from an environment
+// variable. It reports whether the policy accepts the value.
 func (e *Environment) Change(key, value, variable string) bool {
 	if e.Policy.Set(key, value) != nil {
 		return false

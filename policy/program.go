@@ -31,8 +31,8 @@ type Program interface {
 type ProgramStage interface {
 	Stage
 
-	// Open is called before the stage runs. The stage starts its program with p; the name of the program is relative to
-	// folder.
+	// Open is called before the stage runs. The stage uses p to start its program. The name of the program is relative
+	// to folder.
 	Open(p Programs, folder string)
 
 	// Close ends the program. The stage does not run after that.

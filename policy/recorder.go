@@ -54,8 +54,8 @@ type ClientVersion struct {
 	// MarkedWindows: the client gives a large window only to models whose names are marked with [1m] at the end.
 	MarkedWindows bool
 
-	// CompactsIdle is about the time while the user is away: the client compacts so long before a one-hour cache entry
-	// expires. 0: it never does. IdleLeast is the smallest context, in tokens, that it compacts in this way.
+	// CompactsIdle: while the user is away, the client compacts when this much time is left until a one-hour cache
+	// entry expires. 0: it never does. IdleLeast is the smallest context, in tokens, at which it does so.
 	CompactsIdle time.Duration
 	IdleLeast    int
 
@@ -85,8 +85,8 @@ type ClientVersion struct {
 	// request.
 	WholeOutput bool
 
-	// SameOverhead: the client's system prompt and tools do not change within a session. If their tokens seem to differ
-	// from those at the first request, the difference is therefore an error in the weights of the messages. The error
+	// SameOverhead: the client's system prompt and tools do not change within a session. If the number of their tokens
+	// seems to change after the first request, this is therefore an error in the weights of the messages. The error
 	// ends with the next compaction.
 	SameOverhead bool
 

@@ -39,7 +39,7 @@ type CacheEdit struct {
 // Moves reports whether the edit removes messages or blocks, or changes their places.
 func (e *Edit) Moves() bool { return e.Kind.Moves(e.New) }
 
-// Moves reports the same as Edit.Moves for an edit of this kind whose field New has the value with.
+// Moves is like Edit.Moves, for an edit of this kind that has the given content in its field New.
 func (k EditKind) Moves(with *Content) bool {
 	return with != nil && with.Gone || k == KindRemove || k == KindCollapse || k == KindSummarize
 }
@@ -67,6 +67,6 @@ func RoundQuarter(n int) int {
 	return (n + 2) / 4
 }
 
-// WholeList returns Claude Code's estimate of the tokens of a list of messages: 4/3 of sum, rounded up, where sum is
-// the sum of the estimates of the messages.
+// WholeList returns Claude Code's estimate of the tokens of a list of messages: 4/3 of the sum of the estimates of the
+// messages, rounded up. The argument is that sum.
 func WholeList(sum int) int { return (sum*4 + 2) / 3 }

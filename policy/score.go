@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Hypothesis reports whether nothing confirms the evidence, which is the case for TruthDescribed.
+// Hypothesis reports whether the evidence is TruthDescribed, which nothing else confirms.
 func (t Truth) Hypothesis() bool { return t == TruthDescribed }
 
 // Score says how well a policy predicts the automatic compactions of recorded sessions. A backtest asks the policy for

@@ -38,8 +38,8 @@ type Truth string
 
 // The kinds of evidence, strongest first.
 const (
-	TruthRecorded   Truth = "recorded"   // the actions in recorded sessions were reproduced
-	TruthOracle     Truth = "oracle"     // answers of the original program were compared
+	TruthRecorded   Truth = "recorded"   // confirmed by recorded sessions, whose actions it reproduces
+	TruthOracle     Truth = "oracle"     // confirmed by answers of the original program
 	TruthDocumented Truth = "documented" // documented by the vendor
 	TruthDescribed  Truth = "described"  // described in one written analysis, and nothing else confirms it
 	TruthOwn        Truth = "own"        // no product acts so: the rule is new, or a changed rule of a product, for which the product's evidence does not hold
@@ -102,8 +102,8 @@ type Definition struct {
 
 }
 
-// Maker returns a function for Definition.New that makes the stage with the function stage and never returns an error.
-// It is for stages that accept all values of their parameters.
+// Maker turns stage, a function that makes a stage and cannot fail, into a function for Definition.New. It is for
+// stages that accept all values of their parameters.
 func Maker[P any](stage func(p P) Stage) func(params any) (Stage, error) {
 	return func(params any) (Stage, error) { return stage(*params.(*P)), nil }
 }
@@ -123,8 +123,8 @@ type Compaction struct {
 	On  func(s *StageConfig) bool // reports whether the stage compacts with its present parameters; nil: it always does
 	Off string                    // how to switch the compaction off: "set autocompact.enabled to false"
 
-	// With is the name of another stage that compacts, if this stage is tried before it. Lint does not report the two
-	// as competing.
+	// With is the name of another stage that compacts and that is tried only after this one. Lint does not report the
+	// two stages as competing.
 	With string
 
 	// FitsFrom is the first client version in which users can set the context window. For sessions of this version and
@@ -180,7 +180,7 @@ func Sum(parts []Counted) (n int) {
 	return n
 }
 
-// Response is what a policy may know of the response directly before. Its Usage, in tokens, is simulated.
+// Response is what a policy may know of the latest response. Its Usage, in tokens, is simulated.
 type Response struct {
 	Usage      jsonl.Usage
 	Known      bool   // there was a response and its size is known
@@ -218,7 +218,7 @@ type Context struct {
 	// they were before results were cleared at the same request.
 	Before int
 
-	Last   Response          // the response directly before, with simulated usage
+	Last   Response          // the latest response, with simulated usage
 	Joined []ItemID          // at Ingest: the messages that have just joined the view; valid until Run returns
 	Asked  *ManualCompaction // at Manual: the compaction that the user asks for; else nil
 	Final  bool              // at TurnEnd: the session ends here

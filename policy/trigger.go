@@ -97,7 +97,7 @@ func (n *InputTokens) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerInputTokens), n.SchemaFrom(0)
 }
 
-// SchemaFrom returns the JSON Schema of the values that are at least least. If least is 0, the word none is also a
+// SchemaFrom returns the JSON Schema of the values from the given number on. If that is 0, the word none is also a
 // value.
 func (n *InputTokens) SchemaFrom(least int) map[string]any {
 	if least > 0 {
@@ -119,7 +119,7 @@ func (n *ToolUses) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerToolUses), n.SchemaFrom(0)
 }
 
-// SchemaFrom returns the JSON Schema of the values that are at least least.
+// SchemaFrom returns the JSON Schema of the values from the given number on.
 func (n *ToolUses) SchemaFrom(least int) map[string]any { return amountSchema(TriggerToolUses, least) }
 
 // decodeAmount reads a plain number, or one that names what it counts.
@@ -183,7 +183,7 @@ func amountSchema(kind TriggerType, least int, more ...any) map[string]any {
 
 // ServerEdit is implemented by the parameters of stages that the server carries out.
 type ServerEdit interface {
-	// ServerEdit returns a value whose JSON is an element of the request's context_management.edits. first reports that
-	// the API takes it only as the first element.
+	// ServerEdit returns a value whose JSON is an element of the request's context_management.edits. first is true if
+	// the API accepts this edit only as the first element.
 	ServerEdit() (edit any, first bool)
 }

@@ -78,7 +78,7 @@ type View interface {
 	// Tag returns the text that an edit appended to a message, or nil if there is none.
 	Tag(id ItemID) *Content
 	// PayloadReplacement reports whether a payload-only edit changed a block. The content is what replaces the block;
-	// nil means that nothing does.
+	// it is nil if nothing does.
 	PayloadReplacement(t Target) (*Content, bool)
 	// CacheEdits returns the cache edits that are in force.
 	CacheEdits() []CacheEdit

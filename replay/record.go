@@ -137,8 +137,8 @@ func (r *Record) RequestOf(pol *policy.Policy, opt Options, k int) (*OwnRequest,
 	return engine.RequestOf(r.record, pol, opt, k)
 }
 
-// EachView replays the conversation and calls yield with the view of each main request n. At the end of the file it
-// calls yield once more, with n one larger than the last main request. A view is valid only until yield returns. The
+// EachView replays the conversation and calls yield with the view of each main request and the number n of the request.
+// At the end of the file it calls yield once more; n is then one larger. A view is valid only until yield returns. The
 // replay stops if yield returns false. If pol is nil, the views are those of the raw history.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	return engine.EachView(r.record, pol, opt, yield)
@@ -235,8 +235,8 @@ func (r *Record) CacheFit(opt Options) (*CacheFit, error) {
 	return t.CacheFit, nil
 }
 
-// LineAt returns the line of the response to main request n, or 0 if there is no such request. The content of the
-// request is on the lines above that line.
+// LineAt returns the line of the response to main request n, or 0 if there is no such request. The recorded content of
+// the request is above that line.
 func (r *Record) LineAt(n int) int {
 	if n < 1 || n > len(r.Conv.Requests) {
 		return 0
@@ -250,9 +250,9 @@ func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Pr
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
 const defaultMaxOutput = 32000
 
-// ModelAt returns the model of main request n under opt, and the largest output of that model in tokens; for an unknown
-// model the client's default, 32,000. If n is larger than the number of main requests, it returns those of the last
-// one.
+// ModelAt returns the model of main request n in a replay with opt, and the largest output of that model in tokens. For
+// an unknown model the largest output is the client's default, 32,000. If n is larger than the number of main requests,
+// the model is that of the last one.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
 		model = r.Conv.Response(k).Model

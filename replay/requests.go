@@ -10,9 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// RequestAt returns the number of the main request that name stands for: a number, "last", "peak" (the largest payload;
-// of several equal ones the first), "end" (one more than the last) or "event:K" (the request directly after event K). A
-// session without requests has only "end".
+// RequestAt returns the number of the main request that name stands for: a number, "last", "peak" (the request with the
+// largest payload; the first of several), "end" (one more than the last number) or "event:K" (the request of event K,
+// or "end" for an event after the last request). For a session without requests only "end" is valid.
 func (t *Timeline) RequestAt(name string) (int, error) {
 	if n, ok, err := RequestNumber(name, t.Totals.Requests); ok || err != nil {
 		return n, err

@@ -54,7 +54,7 @@ type Timeline struct {
 	Model      string            `json:"model"`
 	Converted  *Conversion       `json:"converted,omitempty"` // with Options.Model: how the recorded tokens were converted to that model's tokenizer; nil: they were not
 	Version    string            `json:"client_version,omitempty"`
-	Earlier    *EarlierHistory   `json:"earlier_history,omitempty"`     // what preceded a file that begins in the middle of its conversation; nil: the file begins with it
+	Earlier    *EarlierHistory   `json:"earlier_history,omitempty"`     // what came before the file, if the file begins in the middle of its conversation; else nil
 	Window     int               `json:"window"`                        // context window in tokens
 	Fit        *Fit              `json:"window_fit,omitempty"`          // how Window was derived from the recorded compactions; nil: it was not
 	Shown      int               `json:"window_shown_by,omitempty"`     // largest recorded context in tokens, if it shows that the window is the larger one of the model; else 0

@@ -81,8 +81,8 @@ type (
 	// Fit is the context window of the recorded client, in tokens, derived from its automatic compactions. The user may
 	// have set this window, and the session file does not record the setting. (record.Fit)
 	Fit = record.Fit
-	// EarlierHistory describes what preceded a file that begins in the middle of its conversation, as far as the usage
-	// of the first request shows it. (record.EarlierHistory)
+	// EarlierHistory is for a file that begins in the middle of its conversation. It describes what came before the
+	// file, as far as the usage of the first request shows it. (record.EarlierHistory)
 	EarlierHistory = record.EarlierHistory
 	// Conversion says how the recorded tokens were converted to another model's tokenizer. (record.Conversion)
 	Conversion = record.Conversion
@@ -142,13 +142,13 @@ type (
 )
 
 // The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the cost of
-// replaying the recorded track; StepModel leads to its cost with Options.Model; the steps after StepModel lead to the
-// cost of the policy.
+// replaying the recorded track. StepModel leads from there to the cost of replaying it with Options.Model. The steps
+// after StepModel lead to the cost of replaying the policy.
 const (
 	StepCopies     = account.StepCopies     // calls that several sessions record: counted once in the bill, but in the replay of each session
 	StepSubagents  = account.StepSubagents  // calls of subagents, which this replay leaves out
 	StepBranches   = account.StepBranches   // calls on abandoned branches, which no replay makes
-	StepAttempts   = account.StepAttempts   // further models within a request: models that declined, advisors
+	StepAttempts   = account.StepAttempts   // calls of other models within a request: models that declined, and advisors
 	StepSearches   = account.StepSearches   // web searches by the API
 	StepWarming    = account.StepWarming    // renewals of the prompt cache
 	StepOther      = account.StepOther      // other requests of the client, which no replay makes
@@ -165,7 +165,7 @@ const (
 	StepClient     = account.StepClient     // compactions of the recorded client: a replay makes their calls, and no line of the file records their usage
 	StepModel      = account.StepModel      // the prices and the tokenizer of Options.Model
 	StepIdeal      = account.StepIdeal      // input under a prompt cache that keeps every prefix; this step and all later ones are policy minus recorded track
-	StepBreaks     = account.StepBreaks     // input that the prompt cache lost because of edits
+	StepBreaks     = account.StepBreaks     // input that is not read from the prompt cache because edits changed the prefix
 	StepLifetime   = account.StepLifetime   // content that is written again because its cache entry has expired
 	StepPlacement  = account.StepPlacement  // content that no cache breakpoint or look-back covers, or that is too short to be cached
 	StepOwnCalls   = account.StepOwnCalls   // own requests of the policy
@@ -184,7 +184,7 @@ type (
 	// UnseenError is the error of Record.RequestOf for an own request of which the number of tokens is known, but not
 	// the messages. (engine.UnseenError)
 	UnseenError = engine.UnseenError
-	// Continuation is what the next request of a session would send and cost: once without a compaction before it, once
+	// Continuation is what the next request of a session would send and cost, both without a compaction before it and
 	// with one. (engine.Continuation)
 	Continuation = engine.Continuation
 	// NextCost is the input tokens of one request in each billing class, and its cost. (account.NextCost)

@@ -19,7 +19,7 @@ const (
 	AsideDuplicate Reason = "duplicate uuid"                      // an earlier line has the same uuid
 	AsideNoMessage Reason = "message line without a message"      // a user or assistant line without a message
 	AsideNoType    Reason = "no type"                             // an object without a type
-	AsideRecord    Reason = "record of an edit that fits nothing" // a recorded change of the context whose content is not in the conversation
+	AsideRecord    Reason = "record of an edit that fits nothing" // a recorded change of the context that names content which is not in the conversation
 )
 
 // account counts each chained line as used or set aside.
@@ -133,7 +133,7 @@ func (conv *Conversation) memoryText() (string, error) {
 	return validText(data), nil
 }
 
-// Prompts has the short ids of the user prompts, with which a model refers to them.
+// Prompts has the short ids of the user prompts. A model refers to a prompt by its short id.
 type Prompts struct {
 	at   map[string]int // short id, or uuid of a line -> message
 	tags map[int]string // message -> short id

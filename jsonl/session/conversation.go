@@ -88,14 +88,14 @@ type Boundary struct {
 	Usage       *jsonl.Usage // usage of the request for the summary; nil: not recorded
 	Time        time.Time
 	Version     string
-	Before      int   // Messages[:Before] are before it on the chain
+	Before      int   // Messages[:Before] are the messages on the chain before
 	Summary     int   // index of the summary in Messages; -1: none
 	Preserved   []int // indexes of the messages that were kept verbatim, in order
 	Attached    []int // indexes of the RecordOnly messages that the client sent again after; some of them may be in front of the summary
 	Precomputed bool  // the client had written the summary in advance
 	KeptFirst   bool  // the messages in Preserved are in front of the summary, and the summary covers the messages after them
 	Order       []int // indexes of the kept messages in their recorded order; nil: no order is recorded
-	Request     int   // number of the first main request after it; len(Requests)+1: none follows
+	Request     int   // number of the first main request after; len(Requests)+1: there is none
 }
 
 // Kept returns the indexes of the messages that are in the context directly after the compaction, in order: the
@@ -129,8 +129,8 @@ type Microcompaction struct {
 	PreTokens   int      // the client's estimate of the tokens of all clearable results before the removal
 	TokensSaved int      // the client's estimate of the tokens that were removed
 	ToolIDs     []string // ids of the calls whose results were removed
-	Before      int      // Messages[:Before] precede it
-	Request     int      // number of the first main request after it
+	Before      int      // Messages[:Before] are before the removal
+	Request     int      // number of the first main request after the removal
 }
 
 // RunTotals is the usage that a process of the client reports for all its calls of one model, subagents included. It
@@ -151,10 +151,10 @@ type Restart struct {
 	Line    int
 	Sign    RestartSign  // the evidence for the restart
 	Version string       // client version of the new process
-	Before  int          // Messages[:Before] precede it
+	Before  int          // Messages[:Before] are before the restart
 	Left    []BlockPlace // blocks that the new process did not read back, in order
 	Repeats bool         // the new process sends each earlier tool result twice: all results of a response, then the same results again
-	Request int          // number of the first main request after it; len(Requests)+1: none follows
+	Request int          // number of the first main request after the restart; len(Requests)+1: there is none
 }
 
 // RestartSign is the evidence in the file for a restart. If there are several kinds of evidence, it is the first one in

@@ -17,8 +17,8 @@ import (
 
 // Discover lists the sessions in dir, which may be a project folder, a folder of project folders, a database or one
 // session file. The list is sorted by folder, then by time of creation, then by id. Discover reads nothing outside dir:
-// an id, an index entry or a symbolic link that leads outside gives a warning. It returns an error only where dir
-// itself cannot be read.
+// an id, an index entry or a symbolic link that leads outside gives a warning. It returns an error only if dir itself
+// cannot be read.
 func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(dir, DiscoverOptions{}) }
 
 // DiscoverOptions are the options of DiscoverWith. They do not change the list that it returns. The zero value is the

@@ -106,7 +106,7 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	}
 }
 
-// Unread returns the error because of which no message of another agent's session could be read. It returns nil if at
+// Unread returns the error that kept every message of another agent's session from being read. It returns nil if at
 // least one message was read, or if reading ended without an error.
 func Unread(f *foreign.Form, src *jsonl.Source) error {
 	in, out := io.Pipe()

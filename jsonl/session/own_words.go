@@ -142,7 +142,7 @@ type Frame struct {
 	ByCall        bool // after a restart, parallel results with the same time are sent in the order of their calls
 	OwnThinking   bool // signed thinking of a model other than that of the request is not sent
 	NoPlan        bool // the call with a plan is sent back without the members that the client itself added
-	HooksApart    bool // the output of a hook around a tool call is a separate text block, until the client is restarted
+	HooksApart    bool // the output of a hook around a tool call is a separate text block, until a restarted client reads the session back
 	TaskReminders bool // no line records reminders of the task list; one is sent after 10 messages of the model without such a reminder and without a use of the list
 	SkillList     bool // no line records the list of skills; it is sent once in each process, and again after a compaction
 	StopsLater    bool // attachments of Stop hooks are first sent with the next prompt

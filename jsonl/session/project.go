@@ -40,7 +40,7 @@ func FolderOf(cwd string) string {
 // beginning and the end of the file show.
 type FileInfo struct {
 	ID      string    `json:"session"`
-	Path    string    `json:"file,omitempty"`           // path of the file; "" where Standing is Missing
+	Path    string    `json:"file,omitempty"`           // path of the file; "": Standing is Missing
 	Folder  string    `json:"folder"`                   // the project folder
 	Project string    `json:"project,omitempty"`        // the working directory the session was recorded in
 	Branch  string    `json:"branch,omitempty"`         // git branch

@@ -11,7 +11,7 @@ import (
 type SnipCall struct {
 	ToolID   string
 	Line     int
-	IDs      []string // ids in the call of the prompts of these turns: short ids (Prompts) or uuids
+	IDs      []string // ids with which the call names the prompts of these turns: short ids (Prompts) or uuids
 	Reason   string
 	Message  int      // index into Messages of the message with the call
 	Answered int      // index of the message with the result, or of a placeholder for it; -1: none
@@ -27,8 +27,8 @@ type RecordedSnip struct {
 	Removed  []string // recorded uuids of the removed messages
 	Messages []int    // indexes of the removed messages, in order; no call is separated from its result
 	Reason   string
-	Before   int // Messages[:Before] precede it
-	Request  int // number of the first main request after it
+	Before   int // Messages[:Before] are before the removal
+	Request  int // number of the first main request after the removal
 }
 
 // Collapse is a recorded replacement of a span of messages by a placeholder.
@@ -38,8 +38,8 @@ type Collapse struct {
 	From, To int    // indexes of the first and the last message of the span, which is extended so that no call is separated from its result
 	Content  string // the placeholder as sent: <collapsed id="…">…</collapsed>
 	Summary  string
-	Before   int // Messages[:Before] precede it
-	Request  int // number of the first main request after it
+	Before   int // Messages[:Before] are before the collapse
+	Request  int // number of the first main request after the collapse
 }
 
 // Staged is a span of messages that the client may collapse.
@@ -54,19 +54,19 @@ type Staged struct {
 type CollapseSnapshot struct {
 	Line    int
 	Staged  []Staged
-	Before  int // Messages[:Before] precede it
-	Request int // number of the first main request after it
+	Before  int // Messages[:Before] are before the snapshot
+	Request int // number of the first main request after the snapshot
 }
 
 // Replacement is a recorded decision to send Text in place of the content of a tool_result.
 type Replacement struct {
 	Line    int
 	ToolID  string
-	Message int // index into Messages of the message with the result
+	Message int // index of the message with the result in Messages
 	Block   int // index of the result in that message
 	Text    string
-	Before  int // Messages[:Before] are before it, the message with the result included
-	Request int // number of the first main request after it
+	Before  int // Messages[:Before] are before the decision; they include the message with the result
+	Request int // number of the first main request after the decision
 }
 
 // A mark is a line outside the chain that records an edit of the context.

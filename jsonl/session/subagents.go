@@ -15,7 +15,7 @@ import (
 type Subagent struct {
 	ID          string `json:"agent"` // id of the subagent, without the prefix "agent-"
 	Path        string `json:"file"`
-	Size        int64  `json:"bytes"`          // of the file
+	Size        int64  `json:"bytes"`          // size of the file
 	Type        string `json:"type,omitempty"` // type of the subagent in its meta file, such as "Explore"
 	Description string `json:"description,omitempty"`
 	ToolUse     string `json:"tool_use_id,omitempty"` // id of the tool_use that started the subagent

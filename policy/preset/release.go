@@ -87,9 +87,9 @@ func ClientOf(conv *session.Conversation) Client {
 type Chosen struct {
 	Policy  string // name of the policy
 	Version string // release that the name asks for or that recorded the session; "": the policy's own version
-	Why     string // why a bare name stands for the policy; "": the name says which policy or version is meant
+	Why     string // why the name stands for the policy, with the note in Newer; "": there is nothing to explain
 	Older   bool   // the session is older than all known releases, and the policy is that of the oldest one
-	Newer   string // a note that Version is newer than every examined release, or that a newer policy exists; else "". Why contains the same note.
+	Newer   string // a note that Version is newer than every examined release, or that a newer policy of the product exists; else ""
 }
 
 // BySession reports whether the policy that name stands for depends on the session.
@@ -110,12 +110,12 @@ func (l *Library) cut(name string) (list []Release, product, version string, at 
 	return l.Releases(product), product, version, at
 }
 
-// For finds the built-in policy that name stands for in a session recorded by c:
+// For finds the built-in policy that name stands for in a session that c recorded:
 //
 //   - a bare name, for a session that the product recorded: the product's policy for the session's provider, if there
 //     is one; otherwise the policy whose range of releases contains the version that recorded the session
-//   - a bare name, for any other session: the policy of the release that was current at the time of the session, or the
-//     newest policy if that time is unknown
+//   - a bare name, for any other session, or if that version is unknown: the policy of the release that was current at
+//     the time of the session, or the newest policy if the time is unknown
 //   - NAME@latest: the newest policy of the product
 //   - NAME@VERSION or NAME-VERSION: the policy whose range of releases contains that version
 //   - any other name: the policy with that name. For does not check that such a policy exists.

@@ -61,15 +61,15 @@ const fast = "fast"
 
 // Call holds what a session records of a billed call.
 type Call struct {
-	Model    string      // as recorded, possibly with prefixes of its provider
-	Provider string      // as recorded; "": not recorded
+	Model    string      // recorded id of the model, possibly with prefixes of the provider
+	Provider string      // recorded name of the provider; "": not recorded
 	Time     time.Time   // time of the call, whose day decides the prices; zero: not recorded
 	Calls    int         // number of calls whose sums are in Input and Output; each is priced as if it had an equal share of both; 0 means 1
 	Input    cache.Split // input tokens
 	Output   int         // output tokens
-	Speed    string      // as recorded, such as "fast"; "": standard
-	Geo      string      // region, as in the API's inference_geo; "": standard
-	Tier     string      // as in the API's service_tier; "": standard
+	Speed    string      // recorded speed, such as "fast"; "": standard
+	Geo      string      // recorded region (inference_geo in the API); "": standard
+	Tier     string      // recorded service tier (service_tier in the API); "": standard
 	Searches int         // number of web searches that the provider made
 }
 

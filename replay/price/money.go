@@ -23,8 +23,8 @@ type USD struct {
 	Known bool
 }
 
-// IsZero reports whether the amount is unknown. JSON with omitzero then leaves it out. IsZero is false for a known
-// amount of zero dollars.
+// IsZero reports whether the amount is unknown, so that omitzero leaves unknown amounts out of JSON. A known amount of
+// zero dollars is not left out.
 func (u USD) IsZero() bool { return !u.Known }
 
 // Add adds o to u if o is known. The sum is known if u or o is known. A sum too large for an int64 becomes the largest
@@ -157,7 +157,8 @@ func (m *Model) Unreleased(day time.Time) bool {
 	return !day.IsZero() && day.UTC().Format(time.DateOnly) < m.Released
 }
 
-// RatesFor returns the prices of a request whose number of input tokens, cached ones included, is input.
+// RatesFor returns the prices of a request. The argument is the number of input tokens of the request, cached ones
+// included.
 func (m *Model) RatesFor(input int) Rates {
 	if t := m.Tier; t != nil && input > t.Above {
 		return t.Rates
@@ -217,6 +218,6 @@ func quotient(high, low, by uint64) int64 {
 	return int64(n)
 }
 
-// Share returns nano*n/of, rounded half up: the share n/of of an amount in billionths of a dollar. n must be between 0
-// and of.
+// Share returns nano*n/of, rounded half up, for 0 <= n <= of. Both nano and the result are amounts in billionths of a
+// dollar.
 func Share(nano int64, n, of int) int64 { return product(max(nano, 0), int64(n), uint64(of)) }

@@ -23,8 +23,8 @@ type Model struct {
 	MaxInput     int       `json:"max_input,omitempty" min:"0"`                       // largest input; 0: the whole context window
 	MaxOutput    int       `json:"max_output" min:"0"`                                // largest output
 	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix that the prompt cache stores
-	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how prompts are cached (cache.Mode); "": as the provider's table says
-	Tokenizer    string    `json:"tokenizer"`                                         // "old": models of Anthropic up to Opus 4.6, Sonnet 4.6 and Haiku 4.5; "new": its later models; "": unknown
+	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how prompts are cached (cache.Mode); "": as usual for the provider
+	Tokenizer    string    `json:"tokenizer"`                                         // "old": models of Anthropic up to Opus 4.6, Sonnet 4.6 and Haiku 4.5; "new": later models of Anthropic; "": unknown
 	ImageTier    string    `json:"image_tier,omitempty"`                              // "standard" or "high": how many tokens an image may take; "": unknown
 	Preserved    bool      `json:"preserved_thinking,omitempty"`                      // thinking stays valid only while the client leaves everything before it unchanged
 	Source       string    `json:"source"`                                            // source of the row
@@ -47,8 +47,8 @@ type Earlier struct {
 	Source string `json:"source"`
 }
 
-// Since holds the context window, in tokens, that a model had until the day before Day. From Day on the model has its
-// present window.
+// Since holds the context window, in tokens, that a model had before its present window. The field Day is the first day
+// of the present window.
 type Since struct {
 	Day     string `json:"day" form:"date" required:"write the day as 2026-03-13"`
 	Context int    `json:"context" min:"1" required:"give the earlier window, tokens"`

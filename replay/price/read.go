@@ -32,7 +32,8 @@ type row struct {
 
 // ReadFile decodes a user's table, which has the form of the embedded table. A byte order mark is ignored. Cache prices
 // that are left out are computed from the input price (Rates.CheckFields). The error is a strict.Errors that lists
-// every key that is unknown, missing, repeated or out of range; name is the name of the file in it.
+// every key that is unknown, missing, repeated or out of range. Positions in the error have name as the name of the
+// file.
 func ReadFile(name string, data []byte) (*Table, error) {
 	data = surrogates().ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
 	root, errs := strict.Parse(name, data, strict.Document{

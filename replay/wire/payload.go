@@ -9,10 +9,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// RequestBody returns the request body that the client sends under a policy: the model view, with the cache
-// breakpoints, the cache edits in the messages that carry them, and the parameters of the edits that the server makes
-// itself. The body still contains what the server then clears; only the payload is without it. An error comes from
-// reading the session's file.
+// RequestBody returns the request body that the client sends under a policy. It has the messages of the model view, the
+// cache breakpoints, the cache edits in the messages that carry them, and the edits that the server is asked to make
+// (context_management). The body still contains the content that the server then clears; the payload of package policy
+// does not. An error comes from reading the session's file.
 func RequestBody(v *view.View, pol *policy.Policy) (*Body, error) {
 	b, err := Model(v)
 	if err != nil {

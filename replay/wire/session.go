@@ -35,7 +35,7 @@ type SessionFile struct {
 	Lines    [][]byte // lines without their newlines
 	Files    []ResultFile
 	Messages []BodyMessage // the messages in Lines
-	Tokens   int           // tokens of Messages by the counter of the replay, without the overhead
+	Tokens   int           // tokens of Messages, counted with the counter of the replay, without the overhead
 
 	StandIns int // number of texts of the policy whose size is known and whose words are not
 	Unsigned int // number of thinking blocks that are left out because another vendor's model wrote them

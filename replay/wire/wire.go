@@ -34,7 +34,7 @@ type BodyMessage struct {
 	Blocks []BodyBlock
 }
 
-// Whole is the field Block of BodyBlock.Source for a block that RequestBody or an edit added. Such a block has no index
+// Whole is the value of Block in the Source of a BodyBlock that RequestBody or an edit added. Such a block has no index
 // in its item.
 const Whole = -1
 

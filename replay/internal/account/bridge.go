@@ -12,13 +12,13 @@ import (
 )
 
 // The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the cost of
-// replaying the recorded track; StepModel leads to its cost with Options.Model; the steps after StepModel lead to the
-// cost of the policy.
+// replaying the recorded track. StepModel leads from there to the cost of replaying it with Options.Model. The steps
+// after StepModel lead to the cost of replaying the policy.
 const (
 	StepCopies     = "copies"               // calls that several sessions record: counted once in the bill, but in the replay of each session
 	StepSubagents  = "subagents"            // calls of subagents, which this replay leaves out
 	StepBranches   = "left_branches"        // calls on abandoned branches, which no replay makes
-	StepAttempts   = "attempts"             // further models within a request: models that declined, advisors
+	StepAttempts   = "attempts"             // calls of other models within a request: models that declined, and advisors
 	StepSearches   = "searches"             // web searches by the API
 	StepWarming    = "warming"              // renewals of the prompt cache
 	StepOther      = "other_calls"          // other requests of the client, which no replay makes
@@ -35,7 +35,7 @@ const (
 	StepClient     = "client_calls"         // compactions of the recorded client: a replay makes their calls, and no line of the file records their usage
 	StepModel      = "model"                // the prices and the tokenizer of Options.Model
 	StepIdeal      = OfPolicy + "ideal"     // input under a prompt cache that keeps every prefix; this step and all later ones are policy minus recorded track
-	StepBreaks     = OfPolicy + "breaks"    // input that the prompt cache lost because of edits
+	StepBreaks     = OfPolicy + "breaks"    // input that is not read from the prompt cache because edits changed the prefix
 	StepLifetime   = OfPolicy + "lifetime"  // content that is written again because its cache entry has expired
 	StepPlacement  = OfPolicy + "placement" // content that no cache breakpoint or look-back covers, or that is too short to be cached
 	StepOwnCalls   = OfPolicy + "own_calls" // own requests of the policy
