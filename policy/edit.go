@@ -47,7 +47,7 @@ const (
 	KindAttach      EditKind = "attach"       // messages are added at the end
 	KindCacheEdit   EditKind = "cache_edit"   // payload only: the server deletes a block from its cached prefix
 	KindServerClear EditKind = "server_clear" // payload only: the server clears a block by context editing
-	KindServerKeep  EditKind = "server_keep"  // payload only: a block that the server cleared or deleted at the previous request is sent again
+	KindServerKeep  EditKind = "server_keep"  // payload only: the server no longer clears or deletes a block that it cleared or deleted at the previous request
 	KindTag         EditKind = "tag"          // text is appended to a block as it is sent; the recorded block stays as it is
 	KindWrap        EditKind = "wrap"         // a block is sent between two texts, or no longer between them; the recorded block stays as it is
 	KindCall        EditKind = "call"         // the policy makes a model call, such as for the summary of a span that it may collapse later; the view stays as it is
@@ -165,7 +165,7 @@ type Edit struct {
 	Stage   string
 	Kind    EditKind
 	Reason  string
-	Trigger string // "auto", "manual", "recorded" and so on; any text, which the event repeats
+	Trigger string // "auto", "manual", "recorded" or any other text; the event has the same trigger
 	Target  Target
 	New     *Content       // content that replaces the target; nil: none (payload-only edits)
 	Items   []ItemID       // messages that the edit removes, or that its call is about

@@ -38,7 +38,7 @@ const (
 // Circumstances are what limits depend on, apart from a policy's parameters.
 type Circumstances struct {
 	Window    int    // context window in tokens
-	MaxInput  int    // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxInput  int    // largest input that the model accepts, in tokens, if it has a limit apart from the context window; 0: it has none
 	MaxOutput int    // largest output of the model, in tokens; 0: unknown
 	Agent     string // see Context.Agent
 	Model     string // "": unknown

@@ -30,7 +30,7 @@ import (
 type Policy struct {
 	Name     string
 	About    string   // one sentence
-	Source   string   // product and version that it reproduces, and where that is described
+	Source   string   // product and version that the policy reproduces, and where these are described
 	Differs  string   // how the client differs from the policy, in addition to what Definition.Differs says for each stage; "": no difference is known
 	Product  string   // bare name of the product for whose release the policy stands; "": none
 	Version  string   // first release with these rules, or the release that was asked for; placeholders and prompts have the wording of this release
@@ -143,7 +143,7 @@ type Family struct {
 	Aliases []Alias // other names of its built-in policies
 }
 
-// Alias is another name of a built-in policy, such as that of a later release with the same rules.
+// Alias is another name of a built-in policy, for example the name of a later release with the same rules.
 type Alias struct {
 	Name, Policy     string
 	Product, Version string // the release that the name stands for; "": none

@@ -20,7 +20,7 @@ type Score struct {
 	Recorded      int `json:"recorded"`    // number of recorded compactions
 	Decided       int `json:"decided"`     // part of Recorded: the policy decided to compact before the same request
 	Alarms        int `json:"alarms"`      // number of decisions to compact where no compaction is recorded
-	Free          int `json:"free"`        // part of Recorded: a replay of the policy, which does not follow the recorded compactions, compacts before the same request
+	Free          int `json:"free"`        // part of Recorded: a replay, which ignores the recorded compactions, compacts before the same request
 	FreeAlarms    int `json:"free_alarms"` // number of compactions of that replay where no compaction is recorded
 
 	// Prunes is the score for recorded prunes; nil: no prune is recorded.

@@ -58,12 +58,12 @@ const (
 // defaults, and their tags (yaml, doc, unit, min, max, enum) are the schema. Documentation, changes of values,
 // completion and the ranges of sweeps are derived from the tags.
 //
-// The parameters may have two methods. Limits(*StageLimits) adds the limits at which the stage acts; a stage without it
-// has no token limit. Check(*Check) adds findings; findings that follow from the limits do not need it.
+// Params may have two methods. Limits(*StageLimits) adds the limits at which the stage acts; a stage without this
+// method has no token limit. Check(*Check) adds findings; it need not add those that can be derived from the limits.
 type Definition struct {
 	Name    string
 	Summary string                          // one sentence
-	Source  string                          // product and version that it reproduces, and where that is described
+	Source  string                          // product and version that the stage reproduces, and where these are described
 	Truth   Truth                           // evidence that the stage acts as the client does
 	Differs string                          // how the stage differs from the client and what it leaves out, as sentences without the last period; "": no difference is known
 	Moments Moment                          // moments at which the stage runs
@@ -200,9 +200,9 @@ type Context struct {
 	WindowSet bool                  // the recorded session shows that the user had set the window
 	Shared    any                   // pointer to the policy's values of Definition.Shared
 	Model     string
-	MaxInput  int       // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxInput  int       // largest input that the model accepts, in tokens, if it has a limit apart from the context window; 0: it has none
 	MaxOutput int       // largest output of the model, in tokens; 0: unknown
-	Version   string    // release whose wording (placeholders, prompts) the policy follows; "": none
+	Version   string    // release whose placeholders and prompts the policy uses; "": none
 	Overhead  int       // overhead in tokens
 	Now       time.Time // recorded time of the request, or of the message that has just joined; zero: unknown
 	Agent     string    // agent id of a subagent; "" in the main conversation

@@ -97,8 +97,8 @@ func (r *Record) CompactionKind(boundary int) CompactionKind {
 func (r *Record) Assumed(opt Options) []session.Warning { return engine.Assumed(r.record, opt) }
 
 // UseWindow sets the context window that replays use unless the policy, Options.Window or Options.Model sets one:
-// stages compute from it at how many tokens they act. Which requests are refused still depends on the model's own
-// window. Call UseWindow before the first replay.
+// stages compute from it at how many tokens they act. Whether the API refuses a request still depends on the model's
+// own window. Call UseWindow before the first replay.
 func (r *Record) UseWindow(f *Fit) { r.record.Fit = f }
 
 // UseRelease looks up in presets the release that recorded the session. The recorded track then has the limits of that

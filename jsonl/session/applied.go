@@ -48,9 +48,9 @@ func (ld *loader) applied(e *jsonl.Entry) (a Applied) {
 	return a
 }
 
-// Compaction is about a response in which the API itself summarized everything before the response. It returns the
-// index of the block with this summary, or with the last one of several. alone is true if the response has no other
-// block. ok is false if there is no such block or the compaction failed.
+// Compaction returns the index of the block in which the API itself summarized everything before this response; of
+// several such blocks, the last. alone is true if the response has no other block. ok is false if there is no such
+// block, or if the API failed to summarize.
 func (m *Message) Compaction() (block int, alone, ok bool) {
 	if !m.requested() {
 		return 0, false, false

@@ -25,7 +25,7 @@ type Offload struct {
 type OffloadCount struct {
 	Read    int // number of stubs whose files were read
 	Missing int // number of stubs whose files do not exist
-	Refused int // number of stubs whose files are not read, because the name is not valid or is not that of a regular file in the folder of offloaded results
+	Refused int // number of stubs whose files are not read: the name is not valid, or there is no regular file with this name in the folder of offloaded results
 }
 
 // Parts of a stub: its start, and the text before the path of its file.

@@ -140,7 +140,7 @@ type Frame struct {
 	Notices       bool // notices and the output of hooks are sent as reminders
 	Whole         bool // a result of several parts can contain reminders; if false, only a result that is one text can
 	ByCall        bool // after a restart, parallel results with the same time are sent in the order of their calls
-	OwnThinking   bool // signed thinking of a model other than that of the request is not sent
+	OwnThinking   bool // signed thinking is not sent if it comes from another model than the model of the request
 	NoPlan        bool // the call with a plan is sent back without the members that the client itself added
 	HooksApart    bool // the output of a hook around a tool call is a separate text block, until a restarted client reads the session back
 	TaskReminders bool // no line records reminders of the task list; one is sent after 10 messages of the model without such a reminder and without a use of the list

@@ -89,7 +89,7 @@ func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	return u.message, u.block, ok
 }
 
-// CallNumber returns the number of the tool call whose id is that of bl. Calls are numbered from 1, in order of
+// CallNumber returns the number of the tool call that has the same id as bl. Calls are numbered from 1, in order of
 // appearance; calls with the same id count once. The result is 0 if there is no such call.
 func (conv *Conversation) CallNumber(bl *Block) int { return conv.tools[bl.ID].number }
 

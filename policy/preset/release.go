@@ -26,7 +26,7 @@ const (
 	Latest = "latest"
 )
 
-// Recorded is the name of the policy that repeats what the client really did. Commands use it where no policy is named.
+// Recorded is the name of the policy that repeats what the client really did. Commands use it if no policy is named.
 const Recorded = "recorded"
 
 // Release is a built-in policy, or an alias of one, that stands for a range of releases of a product: from the release
@@ -88,7 +88,7 @@ type Chosen struct {
 	Policy  string // name of the policy
 	Version string // release that the name asks for or that recorded the session; "": the policy's own version
 	Why     string // why the name stands for the policy, with the note in Newer; "": there is nothing to explain
-	Older   bool   // the session is older than all known releases, and the policy is that of the oldest one
+	Older   bool   // the session is older than all known releases, and the policy is that of the oldest known release
 	Newer   string // a note that Version is newer than every examined release, or that a newer policy of the product exists; else ""
 }
 
@@ -292,7 +292,7 @@ func isVersion(s string) bool {
 	return ok
 }
 
-// Default has the names of the policies that commands use where none is given.
+// Default has the names of the policies that commands use if none is given.
 type Default struct {
 	Compare    []string // for ctxkit compare
 	Thresholds string   // for ctxkit thresholds
