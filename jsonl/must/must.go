@@ -2,6 +2,7 @@
 package must
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -31,4 +32,15 @@ func Glob(t testing.TB, least int, path ...string) []string {
 		t.Fatalf("%s: %d files", filepath.Join(path...), len(files))
 	}
 	return files
+}
+
+// CI reports whether tests that take long run, and samples are as large as in .ci/run: CTXKIT_CI is set there.
+func CI() bool { return os.Getenv("CTXKIT_CI") != "" }
+
+// BeCI skips a test that takes long elsewhere than in .ci/run.
+func BeCI(t testing.TB) {
+	t.Helper()
+	if !CI() {
+		t.Skip("it takes long, and CTXKIT_CI is not set")
+	}
 }
