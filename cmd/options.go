@@ -324,12 +324,7 @@ func (z *zoneFlag) Set(s string) (err error) {
 		s = time.Local.String()
 	}
 	if z.Location, err = time.LoadLocation(s); err != nil || s == "" {
-		like := "Europe/Berlin"
-		words := pattern.New(`[a-z]+`)().ReplaceAllStringFunc(strings.ToLower(s), func(w string) string { return strings.ToUpper(w[:1]) + w[1:] })
-		if _, err := time.LoadLocation(words); err == nil && s != "" {
-			like = words
-		}
-		return errors.New("want UTC, local, or a name such as " + like)
+		return errors.New("want UTC, local, or a name such as Europe/Berlin")
 	}
 	return nil
 }

@@ -128,11 +128,10 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if len(c.Policies) > 1 {
 		what := either(compare.Names()[c.Judged] == "cost_usd", "cost", "input tokens")
 		intervals := intervalsOf(c)
-		without := slices.ContainsFunc(intervals, func(x pageInterval) bool { return x.Low == nil })
 		with := slices.ContainsFunc(intervals, func(x pageInterval) bool { return x.Low != nil })
 		add(section{Type: "intervals", Title: "Difference in " + what + " to " + c.Policies[0].Name, Data: intervals,
-			About: "In percent" + phraseIf(with, ", with the interval in which 90 %% of the values lie when projects are drawn again") +
-				phraseIf(without, "; no interval%v: %v", phraseIf(with, " where there is none"), either(len(c.Sessions) == 1, "it is one session", "too few projects")) + "."})
+			About: either(with, "In percent, with the interval in which 90 % of the values lie when projects are drawn again, where they are enough.",
+				"In percent; no interval: "+either(len(c.Sessions) == 1, "one session.", "too few projects."))})
 		if parts := partsOf(c); len(parts) > 0 {
 			add(section{Type: "parts", Title: "What the difference in cost is made of", About: "In percent of the cost of " + Clean(c.Policies[0].Name) + "; the parts add up to the difference.", Data: parts})
 		}
