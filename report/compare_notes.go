@@ -52,7 +52,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "needed later: not counted for `recorded`, whose agent did read again what it needed: those requests are in its figures."
+			return "needed later: not counted for recorded, whose agent did read again what it needed: those requests are in its figures."
 		}
 	}
 	return ""
