@@ -85,7 +85,7 @@ func TestScript(t *testing.T) {
 				}
 			},
 			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
-				if neg || len(args) < 2 {
+				if neg || len(args) < 2 || args[1] != "ctxkit" && (args[1] != "exec" || len(args) < 3) {
 					ts.Fatalf("usage: exits N [exec] ctxkit...")
 				}
 				exits(t, ts, names, args)
@@ -110,18 +110,23 @@ func (t inTurn) Run(name string, f func(testscript.T)) {
 	t.T.Run(name, func(t *testing.T) { f(inTurn{t}) })
 }
 
-// runHere runs a command line in this process, with the script's working directory and variables.
+// runHere runs a command line in this process, with the working directory and the variables of the script alone.
 func runHere(t *testing.T, ts *testscript.TestScript, names map[string]bool, args []string) int {
-	back := must.Get(os.Getwd())(t)
-	must.Do(t, os.Chdir(ts.MkAbs(".")))
-	defer func() { must.Do(t, os.Chdir(back)) }()
-	for name := range names {
-		if was, ok := os.LookupEnv(name); ok {
-			defer os.Setenv(name, was)
-		} else {
-			defer os.Unsetenv(name)
+	back, err := os.Getwd()
+	ts.Check(err)
+	variables := os.Environ()
+	defer func() {
+		ts.Check(os.Chdir(back))
+		os.Clearenv()
+		for _, variable := range variables {
+			name, value, _ := strings.Cut(variable, "=")
+			ts.Check(os.Setenv(name, value))
 		}
-		must.Do(t, os.Setenv(name, ts.Getenv(name)))
+	}()
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	os.Clearenv()
+	for name := range names {
+		ts.Check(os.Setenv(name, ts.Getenv(name)))
 	}
 	return Run(t.Context(), args, strings.NewReader(""), ts.Stdout(), ts.Stderr())
 }

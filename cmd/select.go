@@ -129,16 +129,23 @@ func known(sys *system, dirs []string) (list []session.FileInfo) {
 	return list
 }
 
-// called are the files of the session with an id, else of those whose ids begin so.
+// called are the files of the sessions with an id, that of the file or else that in its lines; else of those whose ids
+// begin so.
 func called(list []session.FileInfo, id string) (found []string) {
+	var same []string
 	for i := range list {
 		begins, exactly := list[i].Named(id)
-		if exactly {
-			return []string{list[i].Path}
+		switch path := list[i].Path; {
+		case list[i].ID == id:
+			return []string{path}
+		case exactly:
+			same = append(same, path)
+		case begins:
+			found = append(found, path)
 		}
-		if begins && list[i].Path != "" {
-			found = append(found, list[i].Path)
-		}
+	}
+	if same != nil {
+		return same
 	}
 	return found
 }
@@ -165,8 +172,7 @@ func below(dirs []string, name string) (string, bool) {
 // findSession finds the file of a session id, or of the only one that begins so; with a folder before it in that.
 func findSession(sys *system, dirs []string, arg string) (string, error) {
 	if dir, id := filepath.Split(arg); dir != "" && session.IsID(id) {
-		infos, _, _ := discover(sys, filepath.Clean(dir), nil) // without the folder there is none
-		switch found := called(infos, id); len(found) {
+		switch found := called(known(sys, []string{filepath.Clean(dir)}), id); len(found) {
 		case 0:
 		case 1:
 			return found[0], nil

@@ -151,7 +151,7 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 	var converted []*replay.Conversion
 	type result struct {
 		*sweep.Swept
-		agents int      // of the session, with the main conversation
+		agents int      // subagents of the session; known at its main conversation
 		idle   []string // parameters that change nothing, and why
 		err    error    // of --vary: it ends the sweep
 	}

@@ -136,8 +136,8 @@ func correctionText(c *compare.Comparison, i int) string {
 		each = "compaction"
 		which = phrase("%v and %v", count(more, "extra compaction"), count(int(k.Spared), "spared one"))
 	}
-	return phrase(" The sign %v: with the likely re-reads after %v, the difference is %v to %v %%",
-		map[compare.Stability]string{compare.Holds: "holds", compare.Flips: "flips", compare.CannotTell: "may change"}[k.Stability], which, share(0), share(1)) +
+	return phrase(" Re-reads %v the sign: with the likely ones after %v, the difference is %v to %v %%",
+		map[compare.Stability]string{compare.Holds: "do not change", compare.Flips: "change", compare.CannotTell: "may change"}[k.Stability], which, share(0), share(1)) +
 		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; compactions in recorded sessions caused %v to %v USD each",
 			each, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
@@ -358,21 +358,21 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 	return list
 }
 
-// contradictedAgents names the subagents whose usage alone leaves a session out.
+// contradictedAgents names the subagents that leave a session out whose main conversation would not.
 func contradictedAgents(c *compare.Comparison) string {
 	var names []string
 	for i := range c.Sessions {
-		for k, one := range c.Sessions[i].Conversations {
+		for _, one := range c.Sessions[i].Conversations {
 			if !slices.Contains(one.Flags, compare.FlagContradicted) {
 				continue
 			}
-			if k == 0 {
+			if one.Agent == "" {
 				break
 			}
 			names = append(names, sourceName(one.Origin))
 		}
 	}
-	return strings.Join(someNamed("; by a subagent alone in ", names, ""), "")
+	return strings.Join(someNamed("; in subagents alone: ", names, ""), "")
 }
 
 // lastElement is the last element of a path.

@@ -92,7 +92,7 @@ func (p *viewPages) head() {
 		return
 	}
 	p.fields(field{"file", v.Conv.Path}, field{"at", at}, field{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		field{"request", cmp.Or(v.Record.text(), heldText(v.Conv.Lines.Recorded, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of system prompt and tools", tokens, v.System) + phraseIf(v.Overhead != v.System, ", %v not in the file", v.Overhead-v.System)},
+		field{"request", cmp.Or(v.Record.text(), heldText(v.Conv.Lines.Recorded, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of system prompt and tools", tokens, min(v.System, v.Overhead)) + phraseIf(v.Overhead > v.System, ", %v not in the file", v.Overhead-v.System)},
 		field{"server", editsText(v.Body.Edits)})
 }
 

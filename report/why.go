@@ -348,7 +348,7 @@ func shareOf(u, of price.USD) string {
 func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint, no recorded cache or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
-		notes = append(notes, "The rows of \"what was paid for\" add up to the bill. A cache miss is a request that read less than 95 % of what the request before had read and written, and sent some of that again; it costs the price of the tokens sent again, minus what reading them would have cost. "+
+		notes = append(notes, "The rows of \"what was paid for\" add up to the bill. A cache miss is a request that read less than 95 % of what the request before had read and written; it costs the price of the tokens sent again, minus what reading them would have cost. "+
 			"\"simulated\": what the same cache miss costs in the simulation, which also gives its cause. The input cost of each request is split among the kinds of content by their tokens.")
 	} else {
 		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))

@@ -34,10 +34,10 @@ func Glob(t testing.TB, least int, path ...string) []string {
 	return files
 }
 
-// CI reports whether tests that take long run, and samples are as large as in .ci/run: CTXKIT_CI is set there.
-func CI() bool { return os.Getenv("CTXKIT_CI") != "" }
+// CI reports whether tests that take long run, and samples are as large as in .ci/run, which sets CTXKIT_CI.
+func CI() bool { return os.Getenv("CTXKIT_CI") != "" || os.Getenv("CTXKIT_LONG") != "" }
 
-// BeCI skips a test that takes long elsewhere than in .ci/run.
+// BeCI skips a test that takes long unless CI holds.
 func BeCI(t testing.TB) {
 	t.Helper()
 	if !CI() {

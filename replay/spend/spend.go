@@ -44,8 +44,7 @@ func (a Amount) USD(known bool) price.USD { return price.USD{Nano: a.Nano, Known
 // Input is what the whole input cost.
 func (r *PaidInput) Input() int64 { return r.Reads.Nano + r.Resent.Nano + r.Missed.Nano + r.New.Nano }
 
-// CacheMiss is a cache miss that the API reported: what was read is less than 95 % of what the request before had left, of
-// which something was sent again.
+// CacheMiss is a cache miss that the API reported: what was read is less than 95 % of what the request before had left.
 type CacheMiss struct {
 	Left int       `json:"left_tokens"` // that the request before had read and written
 	Read int       `json:"read_tokens"`
