@@ -156,7 +156,7 @@ type Overhead struct {
 	Given  bool
 }
 
-// DecodeParam reads N or auto, the zero value.
+// DecodeParam reads N or auto; auto is the zero value.
 func (o *Overhead) DecodeParam(plain any) error {
 	const hint = "write digits, such as 18800, or auto"
 	if plain == auto {

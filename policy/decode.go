@@ -47,16 +47,16 @@ func keys() []string {
 // in messages.
 type Resolve func(name string) (data []byte, shown string, err error)
 
-// IsFile reports whether name is the name of a policy file and not of a built-in policy. The name of a file contains a
-// slash or ends in .yaml or .yml.
+// IsFile reports whether the argument is the name of a policy file and not of a built-in policy. The name of a file
+// contains a slash or ends in .yaml or .yml.
 func IsFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml"
 }
 
-// Decode reads a policy from YAML. name stands for the policy in error messages. If name is that of a file, names of
-// files in extends are relative to its folder. resolve finds the policies that the policy extends. The error is an
-// [Errors] that lists everything that is wrong.
+// Decode reads a policy from YAML. Errors give the argument name as the name of the policy. If it is the name of a
+// file, the names of files under the key "extends" are relative to the folder of that file. resolve finds the policies
+// that the policy extends. The error is an [Errors] that lists everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
 	d := &decoder{Decoder: strict.Decoder{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)

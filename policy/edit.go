@@ -62,12 +62,13 @@ const (
 	KindBlock  EditKind = "block"  // the client itself does not send the request
 )
 
-// PayloadOnly reports whether edits of this kind change the payload and not the model view.
+// PayloadOnly reports whether edits of this kind change the payload alone; the model view stays as it is.
 func (k EditKind) PayloadOnly() bool {
 	return k == KindCacheEdit || k == KindServerClear || k == KindServerKeep
 }
 
-// KeepsView reports whether edits of this kind leave the model view as it is.
+// KeepsView reports whether edits of this kind leave the model view as it is. These are the kinds that change only the
+// payload (PayloadOnly), and KindCall, KindFail and KindRestart, which change nothing at all.
 func (k EditKind) KeepsView() bool {
 	return k.PayloadOnly() || k == KindCall || k == KindFail || k == KindRestart
 }
@@ -145,8 +146,8 @@ func (c *Call) Size(v View, overhead int) (tokens, payload int) {
 // Edit is a change that one stage makes at one request, and the reason for it. The view and the payload change only
 // through edits.
 //
-// Each kind of edit uses some of the fields from Target to Warm. Edit.Check returns an error if any other of these
-// fields is set:
+// Of the fields that are declared from Target through Warm, each kind of edit uses only those in this table. Edit.Check
+// returns an error if another of them is set:
 //
 //	clear, persist, truncate, tag, wrap   Target New
 //	cache_edit                            Target New Carrier
@@ -192,7 +193,8 @@ type Edit struct {
 // Made returns the messages that the edit adds, in their order.
 func (e *Edit) Made() []Synthetic { return slices.Concat(e.Insert, e.Tail) }
 
-// fields names the fields from Target to Warm that edits of this kind use; ok is false where there is no such kind.
+// fields names the fields from Target through Warm that edits of this kind use; ok is false where there is no such
+// kind.
 func (k EditKind) fields() (names string, ok bool) {
 	switch k {
 	case KindClear, KindPersist, KindTruncate, KindTag, KindWrap:

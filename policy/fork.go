@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// Forker is implemented by stages that make their own copies. The function Fork copies other stages by reflection.
+// Forker is implemented by stages that copy themselves. The function Fork copies all other stages by reflection.
 type Forker interface {
 	Fork() Stage
 }

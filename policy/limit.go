@@ -133,7 +133,8 @@ func (s *StageConfig) compactsAt(c Circumstances) *Limit {
 	return at
 }
 
-// FitsFrom returns the value of Compaction.FitsFrom in the first stage that has one, or "".
+// FitsFrom returns the first client version in which users can set the context window, from the first stage that states
+// one (Compaction.FitsFrom); "": no stage does.
 func (p *Policy) FitsFrom() string {
 	for i := range p.Stages {
 		if s := &p.Stages[i]; s.Definition.Compaction != nil && s.Definition.Compaction.FitsFrom != "" {

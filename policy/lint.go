@@ -379,16 +379,16 @@ func (c *Check) Add(rule Rule, key, hint, msg string, args ...any) {
 	c.add(rule, key, hint, msg, args...)
 }
 
-// Unused adds a finding that a parameter has no effect, for the given reason. It does so only if when is true and the
-// parameter differs from its default.
+// Unused adds a finding that a parameter has no effect, for the given reason. It does so only if the argument when is
+// true and the parameter differs from its default.
 func (c *Check) Unused(key string, when bool, why string, args ...any) {
 	if when && c.IsSet(key) {
 		c.add(RuleUnused, key, "leave it out", "it has no effect: "+why, args...)
 	}
 }
 
-// Less adds a finding unless a is less than b. The parameter called small has the value a, the parameter called large
-// the value b.
+// Less adds a finding unless a is less than b. These are the values of two parameters, whose keys are the arguments
+// small and large.
 func (c *Check) Less(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a >= b {
@@ -396,8 +396,8 @@ func (c *Check) Less(small string, a int, large string, b int) {
 	}
 }
 
-// AtMost adds a finding if a is more than b. The parameter called small has the value a, the parameter called large the
-// value b.
+// AtMost adds a finding if a is more than b. These are the values of two parameters, whose keys are the arguments small
+// and large.
 func (c *Check) AtMost(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a > b {

@@ -48,9 +48,10 @@ type Change struct {
 	To   string `json:"to"`
 }
 
-// Diff lists the keys whose values differ between two policies, defaults included: first those of the source, the
-// window, the cache and the list of stages, then the parameters of each stage. Product and validity are compared only
-// if both policies stand for releases. Two policies without a difference act in the same way.
+// Diff lists the keys whose values differ between two policies, defaults included: first those that describe the
+// policy, such as its source and its evidence, then the list of stages, the window, the cache and the parameters of
+// each stage. Product and validity are compared only if both policies stand for releases. If Diff lists nothing, the
+// two policies act in the same way.
 func Diff(a, b *Policy) []Change {
 	var list []Change
 	add := func(key, from, to string) {

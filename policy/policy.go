@@ -37,7 +37,7 @@ type Policy struct {
 	Date     string   // date of the commit or release in Source, YYYY-MM-DD
 	Valid    Valid    // when the release was current
 	Chosen   string   // why a bare name stands for this policy; "": the policy was given by its own name
-	Older    bool     // with Chosen: the session is older than every known release, and the policy is that of the oldest one
+	Older    bool     // with Chosen: the session is older than every release for which there is a built-in policy; this policy is that of the oldest of these releases
 	Newer    string   // a note that Version is newer than every examined release, or that a newer policy of the product exists; Chosen contains the same note
 	Former   []string // former names that the caller used for the policy or for a policy that it extends
 	Truth    Truth    // evidence that the policy acts as the product does
@@ -70,15 +70,16 @@ func (p *Policy) As(version, chosen, newer string, older bool) *Policy {
 }
 
 // Moving returns the bare name that the policy extends, directly or through another policy, or "". Which policy the
-// bare name stands for depends on the session and on the known releases.
+// bare name stands for depends on the session and on the built-in policies.
 func (p *Policy) Moving() string { return p.moving }
 
-// Extended is the text in Policy.Chosen between two parts: the release that a bare name under extends stands for, and
-// the reason why.
+// Extended is the text in Policy.Chosen between two parts: the release that the bare name under the key "extends"
+// stands for, and the reason why.
 const Extended = " is extended: "
 
-// ModelWindow returns the limits that the policy's client assumes for a model on a day. If a version was given to the
-// method As, they are the limits in that version of the client. A zero result means that the model's own limits apply.
+// ModelWindow returns the limits that the policy's client assumes for a model on a day. For a policy that the method As
+// made for a version, they are the limits in that version of the client instead. A zero result means that the model's
+// own limits apply.
 func (p *Policy) ModelWindow(model string, day time.Time) (l ModelLimits) {
 	for i := range p.Stages {
 		if find := p.Stages[i].Definition.Models; find != nil && l.Context == 0 {
@@ -135,9 +136,9 @@ type Family struct {
 	// Recorder describes the product's client; nil: the product's sessions cannot be read.
 	Recorder *Recorder
 
-	// Presets holds the built-in policies of the family, each in a file NAME.yaml; nil: none. In the file of a policy
-	// with a product, the keys product, version and valid must each be on one line, unquoted, before the keys extends
-	// and stages. A file that violates this rule fails to load.
+	// Presets holds the built-in policies of the family, each in a file NAME.yaml; nil: none. In the file of a policy with
+	// a product, the keys "product", "version" and "valid" must each be on one line, without quotes, before the keys
+	// "extends" and "stages". A file that violates this rule fails to load.
 	Presets fs.FS
 
 	Aliases []Alias // other names of its built-in policies

@@ -105,7 +105,8 @@ type ClientVersion struct {
 }
 
 // SilentMicrocompaction reports whether a microcompaction without a line can explain why the recorded context shrank.
-// used is the number of tokens before that, and fell is the number of tokens by which the context shrank.
+// The argument used is the number of tokens of the context before it shrank; fell is the number of tokens by which it
+// shrank.
 func (v ClientVersion) SilentMicrocompaction(used, fell int) bool {
 	return v.SilentFrom > 0 && used >= v.SilentFrom && fell >= v.SilentLeast
 }

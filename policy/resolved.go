@@ -97,8 +97,8 @@ func (p *Policy) blocks() (list []block) {
 // Has reports whether the policy has a stage with this name.
 func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
 
-// Try adds the action t.Text to the stage t.Stage, which the policy must have. It returns an error for a text that the
-// stage does not understand.
+// Try adds the action t.Text to the stage t.Stage, which the policy must have. It returns an error if the stage does
+// not understand t.Text.
 func (p *Policy) Try(t Try) error {
 	s := p.stage(t.Stage)
 	p.Score = nil

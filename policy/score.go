@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Hypothesis reports whether the evidence is TruthDescribed, which nothing else confirms.
+// Hypothesis reports whether t is TruthDescribed: evidence from one written analysis only.
 func (t Truth) Hypothesis() bool { return t == TruthDescribed }
 
 // Score says how well a policy predicts the automatic compactions of recorded sessions. A backtest asks the policy for
@@ -75,7 +75,7 @@ type Use struct {
 type Ran struct {
 	Policy   string `json:"policy"`
 	Sessions int    `json:"sessions"`
-	Older    int    `json:"older,omitempty"` // part of Sessions: sessions older than every known release; the policy is that of the oldest one
+	Older    int    `json:"older,omitempty"` // part of Sessions: sessions older than every release for which there is a built-in policy; Policy is that of the oldest of these releases
 }
 
 // Add adds a number of sessions in which a policy ran.

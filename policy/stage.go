@@ -12,7 +12,7 @@ import (
 // Moment is a set of points of a replay at which stages run (docs/internals/model.md, "One request after another").
 type Moment uint8
 
-// The moments, in their order.
+// The moments, in the order in which a replay reaches them around one request.
 const (
 	Ingest  Moment = 1 << iota // tool results have just joined the view
 	Manual                     // the user asks for a compaction (/compact)

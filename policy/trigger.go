@@ -97,13 +97,13 @@ func (n *InputTokens) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerInputTokens), n.SchemaFrom(0)
 }
 
-// SchemaFrom returns the JSON Schema of the values from the given number on. If that is 0, the word none is also a
-// value.
-func (n *InputTokens) SchemaFrom(least int) map[string]any {
-	if least > 0 {
-		return amountSchema(TriggerInputTokens, least)
+// SchemaFrom returns the JSON Schema of the values whose number is at least minimum. If minimum is 0, the word none is
+// also a value.
+func (n *InputTokens) SchemaFrom(minimum int) map[string]any {
+	if minimum > 0 {
+		return amountSchema(TriggerInputTokens, minimum)
 	}
-	return amountSchema(TriggerInputTokens, least, map[string]any{"const": strict.None})
+	return amountSchema(TriggerInputTokens, minimum, map[string]any{"const": strict.None})
 }
 
 // DecodeParam reads N, {tool_uses: N} or {type: tool_uses, value: N}.
@@ -119,8 +119,10 @@ func (n *ToolUses) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerToolUses), n.SchemaFrom(0)
 }
 
-// SchemaFrom returns the JSON Schema of the values from the given number on.
-func (n *ToolUses) SchemaFrom(least int) map[string]any { return amountSchema(TriggerToolUses, least) }
+// SchemaFrom returns the JSON Schema of the values whose number is at least minimum.
+func (n *ToolUses) SchemaFrom(minimum int) map[string]any {
+	return amountSchema(TriggerToolUses, minimum)
+}
 
 // decodeAmount reads a plain number, or one that names what it counts.
 func decodeAmount(to *int, plain any, kind TriggerType) error {

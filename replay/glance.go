@@ -29,8 +29,9 @@ type Glance struct {
 }
 
 // GlanceAt returns the Glance of a main conversation and its subagents. Costs are at the prices of table; a nil table
-// is the embedded one. A pause lasts from the last line of a response to the first line of the next response. A pause
-// is idle if it is longer than 5 minutes, the short TTL of the prompt cache.
+// is the embedded one. Idle pauses are those longer than 5 minutes, the short TTL of the prompt cache. Here a pause
+// lasts from the last line of a response to the first line of the next response; a Pause ends earlier, when the request
+// is sent.
 func GlanceAt(main *session.Conversation, agents []*session.Conversation, table *price.Table) *Glance {
 	g := &Glance{Requests: len(main.Requests), Compactions: len(main.Boundaries), Models: []string{}}
 	var before time.Time

@@ -52,10 +52,12 @@ func (r *Record) Edits() []policy.Edit { return slices.Clip(r.record.Acts.Edits)
 // Client returns what is known of the client that recorded the conversation.
 func (r *Record) Client() *policy.Recorder { return r.record.Client }
 
-// Encoded returns the token counts of the conversation's blocks in the tokenizer encoding that is called name. The
-// blocks are counted at the first call for an encoding, and the counts are kept. Encoded is safe for concurrent use. It
-// returns an error for an unknown encoding.
-func (r *Record) Encoded(name string) (*tokens.WeightTable, error) { return r.record.Encoded(name) }
+// Encoded returns the token counts of the conversation's blocks in a tokenizer encoding. The first call for an encoding
+// counts the blocks; later calls reuse the counts. Encoded is safe for concurrent use. It returns an error for an
+// unknown encoding.
+func (r *Record) Encoded(encoding string) (*tokens.WeightTable, error) {
+	return r.record.Encoded(encoding)
+}
 
 // Contradicted reports whether the recorded usage is less than the tokens of the recorded content.
 func (r *Record) Contradicted() bool { return r.record.Contradicted() }
@@ -96,15 +98,15 @@ func (r *Record) CompactionKind(boundary int) CompactionKind {
 // It is for programs that do not replay: a replay that uses such a window gives the warning itself (Timeline.Warnings).
 func (r *Record) Assumed(opt Options) []session.Warning { return engine.Assumed(r.record, opt) }
 
-// UseWindow sets the context window that replays use unless the policy, Options.Window or Options.Model sets one:
-// stages compute from it at how many tokens they act. Whether the API refuses a request still depends on the model's
-// own window. Call UseWindow before the first replay.
+// UseWindow makes f the context window of replays for which neither the policy nor Options.Window or Options.Model sets
+// one. Stages derive the numbers of tokens at which they act from the window. Whether the API refuses a request still
+// depends on the model's own window. Call UseWindow before the first replay.
 func (r *Record) UseWindow(f *Fit) { r.record.Fit = f }
 
 // UseRelease looks up in presets the release that recorded the session. The recorded track then has the limits of that
-// release. If the recorded compactions show which context window the user had set, replays then use it. No limits are
-// known for a session older than every known release. Call UseRelease before the first replay. The error is that of
-// loading the release or of FitWindow.
+// release. If the recorded compactions show which context window the user had set, replays then use it. For a session
+// older than every release in presets, the recorded track has no limits; this is no error. Call UseRelease before the
+// first replay. The error is that of loading the release or of FitWindow.
 func (r *Record) UseRelease(presets *preset.Library) error {
 	if len(presets.Releases(r.Conv.Product)) == 0 {
 		return nil
@@ -123,9 +125,9 @@ func (r *Record) UseRelease(presets *preset.Library) error {
 	return err
 }
 
-// Continue returns the cost of the next request at the time now: without a compaction, and after a compaction by pol,
-// which is usually the client's policy. If pol is nil, the cost after a compaction is left out. The result is nil for a
-// session without requests.
+// Continue returns what the next request would send and cost at the given time: without a compaction, and after a
+// compaction by pol, which is usually the client's policy. If pol is nil, the cost after a compaction is left out. The
+// result is nil for a session without requests.
 func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Continuation, error) {
 	return engine.Continue(r.record, pol, opt, now)
 }
@@ -139,7 +141,7 @@ func (r *Record) RequestOf(pol *policy.Policy, opt Options, k int) (*OwnRequest,
 
 // EachView replays the conversation and calls yield with the view of each main request and the number n of the request.
 // At the end of the file it calls yield once more; n is then one larger. A view is valid only until yield returns. The
-// replay stops if yield returns false. If pol is nil, the views are those of the raw history.
+// replay stops if yield returns false. If pol is nil, each view is the whole raw history before the request.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	return engine.EachView(r.record, pol, opt, yield)
 }
@@ -159,7 +161,7 @@ func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a,
 }
 
 // ViewAt returns the view of main request n. The number directly after the last main request stands for the end of the
-// file; for other numbers ViewAt returns an error. If pol is nil, the view is the raw history before the request.
+// file; for other numbers ViewAt returns an error. If pol is nil, the view is the whole raw history before the request.
 func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, error) {
 	var found *view.View
 	err := r.EachView(pol, opt, func(k int, v *view.View) bool {

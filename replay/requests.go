@@ -10,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// RequestAt returns the number of the main request that name stands for: a number, "last", "peak" (the request with the
+// RequestAt returns the number of the main request with the given name: a number, "last", "peak" (the request with the
 // largest payload; the first of several), "end" (one more than the last number) or "event:K" (the request of event K,
 // or "end" for an event after the last request). For a session without requests only "end" is valid.
 func (t *Timeline) RequestAt(name string) (int, error) {
@@ -43,7 +43,7 @@ func (t *Timeline) RequestAt(name string) (int, error) {
 
 const eventPrefix = "event:"
 
-// RequestNumber resolves name as Timeline.RequestAt does, for a session with the given number of main requests, but
+// RequestNumber resolves a name as Timeline.RequestAt does, for a session with the given number of main requests, but
 // without a replay. ok is false for "peak" and "event:K", which need a replay. ok is false and err is set for a name
 // that is wrong.
 func RequestNumber(name string, requests int) (n int, ok bool, err error) {

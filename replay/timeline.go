@@ -8,11 +8,11 @@
 // what a policy leaves of the raw history for the model at one request. The payload is the part of the view that the
 // server processes: the view without the content that the server itself clears. The overhead is everything else in a
 // request: system prompt, tool definitions and words that no line of the file records. An own request is a request that
-// the policy itself makes, for example for a summary. A cache miss is a request that reads fewer tokens from the prompt
-// cache than the previous request had left there. Regret is the content that a policy removed and the recorded session
-// used later. A bridge is the list of steps from the billed cost of a session to the cost of a replay. The counter is
-// the method that counts tokens (Timeline.Counter). Main requests are numbered from 1; the number directly after the
-// last main request stands for the end of the file. Indexes, such as those of events, are from 0.
+// the policy itself makes, for example for a summary. A request is a cache miss if it reads fewer tokens from the
+// prompt cache than were there after the previous request. Regret is the content that a policy removed and the recorded
+// session used later. A bridge is the list of steps from the billed cost of a session to the cost of a replay. The
+// counter is the method that counts tokens (Timeline.Counter). Main requests are numbered from 1; the number directly
+// after the last main request stands for the end of the file. Indexes, such as those of events, are from 0.
 //
 // # Fields of aliases
 //

@@ -24,8 +24,8 @@ type (
 	// SentRequest is a request as it would be sent, with its figures, view, model and times. Options.Send receives it.
 	// (engine.SentRequest)
 	SentRequest = engine.SentRequest
-	// SentHead describes the system prompt and the tools of a request: how many of their tokens all sessions of the
-	// client have in common, and how often they changed. (account.SentHead)
+	// SentHead describes the system prompt and the tools of a request: how many of their first tokens are the same in all
+	// sessions of the client, and how often the prompt and the tools have changed in the session. (account.SentHead)
 	SentHead = account.SentHead
 )
 
@@ -60,8 +60,8 @@ type (
 	Event = engine.Event
 	// EventTarget is a message or tool result that an event changed. (engine.EventTarget)
 	EventTarget = engine.EventTarget
-	// Segment names the messages that a compaction keeps verbatim: the uuids of the first and the last of them, and of
-	// the summary. (engine.Segment)
+	// Segment names the messages that a compaction keeps verbatim, by the uuids of the first and the last one. It also has
+	// the uuid of the summary, which is not one of them. (engine.Segment)
 	Segment = engine.Segment
 	// RecordedEvent is the line of the file on which the client recorded an event, with the recorded figures.
 	// (record.RecordedEvent)
@@ -70,10 +70,11 @@ type (
 	CompactionKind = record.CompactionKind
 	// ConditionUse counts how often the condition of a stage held and how often it did not. (engine.ConditionUse)
 	ConditionUse = engine.ConditionUse
-	// RequestFinding is a violation of a rule of the API by a request. It is reported once, at the first request with
-	// this violation. (engine.RequestFinding)
+	// RequestFinding is a violation of a rule of the API, or an edit that invalidates thinking which the model needs
+	// (FindingPreserved). It is reported once, at the first request that has it. (engine.RequestFinding)
 	RequestFinding = engine.RequestFinding
-	// FindingKind says what causes a RequestFinding. (engine.FindingKind)
+	// FindingKind says whether a RequestFinding is a violation, and whether the policy or the recorded session causes it.
+	// (engine.FindingKind)
 	FindingKind = engine.FindingKind
 	// AutoOff says that automatic compaction was off in the recorded client: the client did not compact where its
 	// release does by default. (engine.AutoOff)
@@ -128,8 +129,8 @@ type (
 	// Cost is what the session would have cost under the policy: the main requests, the policy's own requests, and the
 	// tokens lost to each cause of a cache miss. (account.Cost)
 	Cost = account.Cost
-	// CacheLoss is the number of tokens that were not read from the prompt cache for one of the causes of cache misses.
-	// (account.CacheLoss)
+	// CacheLoss is one cause of cache misses, with the number of tokens that were not read from the prompt cache because
+	// of it. (account.CacheLoss)
 	CacheLoss = account.CacheLoss
 	// Bridge explains the difference between the billed cost of a session and the cost of a replay, step by step. The
 	// steps sum to the difference exactly. (account.Bridge)
@@ -154,7 +155,7 @@ const (
 	StepOther      = account.StepOther      // other requests of the client, which no replay makes
 	StepRuns       = account.StepRuns       // calls of which the file has only a sum for each client process
 	StepModifiers  = account.StepModifiers  // surcharges and discounts for speed, region, service tier and time, which the simulation leaves out
-	StepRounds     = account.StepRounds     // runs of the model within one request, except the last run
+	StepRounds     = account.StepRounds     // iterations (Samplings): runs of the model within one request, except the last run
 	StepUnreported = account.StepUnreported // requests without recorded usage
 	StepOutputs    = account.StepOutputs    // responses without a reliable output count
 	StepCounted    = account.StepCounted    // requests whose simulated input is larger or smaller than the recorded input
@@ -194,8 +195,8 @@ type (
 	NextCompaction = engine.NextCompaction
 	// CompactionCost is the cost of a compaction and of the request directly after it. (engine.CompactionCost)
 	CompactionCost = engine.CompactionCost
-	// Pause is the time from the end of a response to the request directly after it, as far as the lines show it.
-	// (record.Pause)
+	// Pause is the time from the end of a response to the sending of the next request, as far as the lines show it.
+	// (GlanceAt measures its pauses to the next response.) (record.Pause)
 	Pause = record.Pause
 )
 
@@ -210,8 +211,8 @@ func SumBridges(list []*Bridge) *Bridge { return account.SumBridges(list) }
 // others.
 func RecordedTrack() *policy.Policy { return engine.RecordedTrack() }
 
-// NearCompactions returns the numbers of the main requests at which a compaction by a policy counts as no false alarm:
-// a compaction is recorded directly before that request or directly before the previous one.
+// NearCompactions returns the numbers of the main requests at which a compaction by a policy is a hit and not a false
+// alarm: those with a recorded compaction directly before them or directly before the previous main request.
 func NearCompactions(conv *session.Conversation) map[int]bool { return engine.NearCompactions(conv) }
 
 // Precedes reports whether b is an automatic compaction with at least one main request after it.

@@ -171,8 +171,8 @@ func (conv *Conversation) Prompts() *Prompts {
 // ID returns the short id of a prompt, or "" for a message that is not a prompt.
 func (p *Prompts) ID(message int) string { return p.tags[message] }
 
-// Find returns the index of the prompt that name stands for: a uuid, or a short id in one of the forms abc123,
-// id:abc123 and [id:abc123].
+// Find returns the index of the prompt with the given name: a uuid, or a short id in one of the forms abc123, id:abc123
+// and [id:abc123].
 func (p *Prompts) Find(name string) (message int, ok bool) {
 	name = strings.TrimSpace(name)
 	if s, ok := strings.CutPrefix(strings.TrimPrefix(name, "["), "id:"); ok {

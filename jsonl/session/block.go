@@ -20,8 +20,8 @@ type Sent struct {
 	Turns    Turns // for a recorded snapshot of the prompt: whether the model accepts system messages
 }
 
-// Turns says whether the model accepts messages of the system role between the other messages, as far as a recorded
-// snapshot of the system prompt and the tools shows that.
+// Turns is the role in which the model accepts the client's texts between the other messages: the system role or only
+// the user role, as far as a recorded snapshot of the system prompt and the tools shows it.
 type Turns uint8
 
 const (

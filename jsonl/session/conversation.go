@@ -8,9 +8,9 @@
 // main requests are numbered from 1. A sidechain is the conversation of a subagent. The raw history is the content of
 // the chain as if the client had never changed the context: offloaded results are read back from their files, and
 // summaries are left out. The recorded track is the sequence of requests that the client really sent, with the client's
-// summaries. The client also sends content that it does not write to the file, such as the system prompt: of such
-// content the comments say that no line records it. A line that is set aside has been read and is not part of the
-// conversation (Accounting). Line numbers are those of the file, from 1. Indexes are from 0.
+// summaries. The client also sends content that it does not write to the file, such as the system prompt. This
+// documentation says of such content that no line records it. A line that is set aside has been read and is not part of
+// the conversation (Accounting). Line numbers are those of the file, from 1. Indexes are from 0.
 //
 // # Steps
 //

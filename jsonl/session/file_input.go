@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// FileInput is the input of a tool that reads or changes a file. It has the members of several tools; members that a
-// call does not have are empty.
+// FileInput is the input of a tool that reads or changes a file. It has the JSON fields of the inputs of several tools;
+// those that a call lacks are empty.
 type FileInput struct {
 	FilePath     string     `json:"file_path"`
 	NotebookPath string     `json:"notebook_path"`
@@ -21,8 +21,8 @@ type FileEdit struct {
 	All bool   `json:"replace_all"`
 }
 
-// DecodeFileInput decodes the JSON input of a tool call. It returns an error if raw is not a JSON object, or if a
-// member has another type than in FileInput; in then has the members that could be decoded.
+// DecodeFileInput decodes the JSON input of a tool call. It returns an error if raw is not a JSON object, or if a field
+// has another type than in FileInput; the result then has the fields that could be decoded.
 func DecodeFileInput(raw []byte) (in FileInput, err error) {
 	err = json.Unmarshal(raw, &in)
 	return in, err

@@ -85,7 +85,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 	return load(src, path, file, lost, opt)
 }
 
-// LoadReader is like Load for a stream. name stands for the file in error messages and warnings.
+// LoadReader is like Load for a stream. Errors and warnings give the argument name as the name of the file.
 func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	src, err := opt.Limits.OpenReader(name, r)
 	if err != nil {

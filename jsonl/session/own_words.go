@@ -63,11 +63,11 @@ func hasWords(kind string) bool {
 	return slices.ContainsFunc(ownWords(), func(w OwnWords) bool { return w.Of == kind })
 }
 
-// OwnWordsOf returns the words that a version of the client writes around content of a kind, which is a value of
-// OwnWords.Of. It returns the zero value if no such words are known.
-func OwnWordsOf(of, version string) (found OwnWords) {
+// OwnWordsOf describes the words that a version of the client writes around one kind of content (a value of
+// OwnWords.Of). It returns the zero value if no such words are known.
+func OwnWordsOf(kind, version string) (found OwnWords) {
 	for _, w := range ownWords() {
-		if w.Of == of && version != "" && CompareVersions(version, w.From) >= 0 {
+		if w.Of == kind && version != "" && CompareVersions(version, w.From) >= 0 {
 			found = w
 		}
 	}
@@ -133,15 +133,15 @@ func (w OwnWords) sentLength(texts []string) jsonl.Metrics {
 	return jsonl.Measure(strings.Join(texts, "\n")).Add(jsonl.Metrics{UTF16: n, Bytes: n, JSON: n})
 }
 
-// Frame describes how a version of Claude Code puts content into the messages of a request. Each field is false for
-// versions that do not behave in this way.
+// Frame describes how a version of Claude Code puts content into the messages of a request. A field is true for the
+// versions that behave as the comment on the field says. For an unknown version all fields are false.
 type Frame struct {
 	OneMark       bool // only the last message has a cache breakpoint; if false, the last two messages have one each
 	Notices       bool // notices and the output of hooks are sent as reminders
 	Whole         bool // a result of several parts can contain reminders; if false, only a result that is one text can
 	ByCall        bool // after a restart, parallel results with the same time are sent in the order of their calls
 	OwnThinking   bool // signed thinking is not sent if it comes from another model than the model of the request
-	NoPlan        bool // the call with a plan is sent back without the members that the client itself added
+	NoPlan        bool // the call with a plan is sent back without the JSON fields that the client itself added
 	HooksApart    bool // the output of a hook around a tool call is a separate text block, until a restarted client reads the session back
 	TaskReminders bool // no line records reminders of the task list; one is sent after 10 messages of the model without such a reminder and without a use of the list
 	SkillList     bool // no line records the list of skills; it is sent once in each process, and again after a compaction

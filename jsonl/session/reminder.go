@@ -92,7 +92,8 @@ func listed(kind string, raw []byte) string {
 	return kind
 }
 
-// WordsAround returns the client's own words around an attachment that are sent and that no line records.
+// WordsAround describes the client's own words that a request has before and after an attachment and that no line
+// records.
 func (conv *Conversation) WordsAround(message, block int) (w OwnWords, err error) {
 	m := &conv.Messages[message]
 	bl := &m.Blocks[block]

@@ -22,9 +22,9 @@ func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 	return 0, 0, false
 }
 
-// Rounds completes a list of messages so that no tool call is separated from its result. For each message with tool
-// calls it adds the messages with their results; for each message with results it adds the message with their calls. It
-// returns sorted, distinct indexes.
+// Rounds completes a list of messages to whole rounds. A round is a response with the results of its calls, so no tool
+// call is then separated from its result. For each message with tool calls it adds the messages with their results; for
+// each message with results it adds the message with their calls. It returns sorted, distinct indexes.
 func (conv *Conversation) Rounds(messages []int) []int {
 	in := make(map[int]bool, len(messages))
 	var list []int
@@ -86,8 +86,9 @@ func (conv *Conversation) NextPrompt(m int) int {
 	return m
 }
 
-// Turn returns the indexes of the messages from a prompt up to the next prompt, without RecordOnly messages. If the
-// next prompt was queued, results of the turn's calls can come after it; Turn includes them.
+// Turn returns the indexes of the messages from a prompt to the last message before the next prompt, without RecordOnly
+// messages. If the next prompt was queued, results of the turn's calls can come after it. Turn includes these results
+// and not that prompt.
 func (conv *Conversation) Turn(prompt int) []int {
 	list := []int{prompt}
 	next := conv.NextPrompt(prompt)

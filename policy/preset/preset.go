@@ -80,7 +80,8 @@ func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
 	return New(reg).Load(nameOrFile)
 }
 
-// Resolve returns the method Resolve of a new Library, as an argument for one call of policy.Decode.
+// Resolve returns the method Resolve of a new Library, as an argument for policy.Decode. For several calls, use the
+// method of one Library, which reads each built-in policy once.
 func Resolve(reg policy.Registry) policy.Resolve { return New(reg).Resolve }
 
 // Names returns the sorted names of the built-in policies, without aliases and bare names.
@@ -190,8 +191,8 @@ func (l *Library) Load(nameOrFile string) (*policy.Policy, error) {
 	return l.LoadFor(nameOrFile, Client{})
 }
 
-// LoadFor is like Load, but a bare name, as the argument or under extends in a file, stands for the policy that
-// Library.For chooses for client.
+// LoadFor is like Load, but a bare name, as the argument or under the key "extends" in a file, stands for the policy
+// that Library.For chooses for client.
 func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, error) {
 	if policy.IsFile(nameOrFile) {
 		p, err := l.decode(nameOrFile, client)
@@ -262,7 +263,8 @@ func (l *Library) decode(nameOrFile string, client Client) (*policy.Policy, erro
 	return policy.Decode(shown, data, l.reg, resolve)
 }
 
-// Resolve is a policy.Resolve that finds built-in policies and files.
+// Resolve is a policy.Resolve that finds built-in policies and files. The result shown is the name of the policy or the
+// path of the file, for messages.
 func (l *Library) Resolve(nameOrFile string) (data []byte, shown string, err error) {
 	if !policy.IsFile(nameOrFile) {
 		return l.Read(nameOrFile)

@@ -18,15 +18,16 @@ import (
 
 // Words that can stand in place of a version after the @, as in claude-code@latest.
 const (
-	// RecordedVersion after an @ has the same effect as no version: NAME@recorded-version means the bare name NAME
-	// (Library.For). In a session that another product recorded, NAME@recorded-version is therefore not a recorded
-	// version.
+	// RecordedVersion after an @ has the same effect as no version: NAME@recorded-version is the same as the bare name
+	// NAME (Library.For). In a session that another product recorded, both mean the release of NAME that was current at
+	// the time of the session.
 	RecordedVersion = "recorded-version"
-	// Latest after an @ stands for the newest known release: NAME@latest.
+	// Latest after an @ stands for the newest built-in policy of the product: NAME@latest.
 	Latest = "latest"
 )
 
-// Recorded is the name of the policy that repeats what the client really did. Commands use it if no policy is named.
+// Recorded is the name of the policy that repeats what the client really did. Commands use it if no policy is named,
+// except those that Default lists.
 const Recorded = "recorded"
 
 // Release is a built-in policy, or an alias of one, that stands for a range of releases of a product: from the release
@@ -88,11 +89,11 @@ type Chosen struct {
 	Policy  string // name of the policy
 	Version string // release that the name asks for or that recorded the session; "": the policy's own version
 	Why     string // why the name stands for the policy, with the note in Newer; "": there is nothing to explain
-	Older   bool   // the session is older than all known releases, and the policy is that of the oldest known release
+	Older   bool   // the session is older than every release for which there is a built-in policy; Policy is that of the oldest of these releases
 	Newer   string // a note that Version is newer than every examined release, or that a newer policy of the product exists; else ""
 }
 
-// BySession reports whether the policy that name stands for depends on the session.
+// BySession reports whether the argument name can stand for different policies in different sessions.
 func (l *Library) BySession(name string) bool {
 	list, _, version, at := l.cut(name)
 	return len(list) > 0 && (!at || version == RecordedVersion)
@@ -110,7 +111,7 @@ func (l *Library) cut(name string) (list []Release, product, version string, at 
 	return l.Releases(product), product, version, at
 }
 
-// For finds the built-in policy that name stands for in a session that c recorded:
+// For finds the built-in policy for the argument name, in a session that the client c recorded:
 //
 //   - a bare name, for a session that the product recorded: the product's policy for the session's provider, if there
 //     is one; otherwise the policy whose range of releases contains the version that recorded the session
@@ -292,7 +293,7 @@ func isVersion(s string) bool {
 	return ok
 }
 
-// Default has the names of the policies that commands use if none is given.
+// Default has the names of the policies that ctxkit compare and ctxkit thresholds use if no policy is named.
 type Default struct {
 	Compare    []string // for ctxkit compare
 	Thresholds string   // for ctxkit thresholds

@@ -9,8 +9,8 @@ import (
 
 // FindLike is like Find, except for a model that the table lacks. For such a model FindLike returns the newest model of
 // the same family that is not newer than the one with this id: like is then true, and m has no prices. The two models
-// probably have the same window, limits and tokenizer. ok is false if the table has no such model, or if id has no
-// version.
+// probably have the same window, limits and tokenizer. ok is false if the table has neither the model nor an older one
+// of its family, or if it lacks the model and id has no version.
 func (t *Table) FindLike(id string) (m Model, like, ok bool) {
 	m, ok = t.Find(id)
 	if ok && (m.Context > 0 || t.unpriced == nil) {

@@ -27,8 +27,8 @@ type USD struct {
 // zero dollars is not left out.
 func (u USD) IsZero() bool { return !u.Known }
 
-// Add adds o to u if o is known. The sum is known if u or o is known. A sum too large for an int64 becomes the largest
-// int64.
+// Add adds o to u. An unknown amount counts as zero: the sum is unknown only if u and o both are. If one of them is
+// unknown, the sum is too low. A sum too large for an int64 becomes the largest int64.
 func (u *USD) Add(o USD) {
 	if !o.Known {
 		return
@@ -218,6 +218,6 @@ func quotient(high, low, by uint64) int64 {
 	return int64(n)
 }
 
-// Share returns nano*n/of, rounded half up, for 0 <= n <= of. Both nano and the result are amounts in billionths of a
-// dollar.
-func Share(nano int64, n, of int) int64 { return product(max(nano, 0), int64(n), uint64(of)) }
+// Share returns nano*n/whole, rounded half up, for 0 <= n <= whole. Both nano and the result are amounts in billionths
+// of a dollar.
+func Share(nano int64, n, whole int) int64 { return product(max(nano, 0), int64(n), uint64(whole)) }

@@ -45,8 +45,8 @@ func (o *OwnModels) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	}
 }
 
-// ReadOwn decodes what a user states about models, in YAML: {model: {window: 256k, …}}. name is the name of the file in
-// error messages.
+// ReadOwn decodes what a user states about models, in YAML: {model: {window: 256k, …}}. The argument name is the file
+// name that errors give.
 func ReadOwn(name string, data []byte) (OwnModels, error) {
 	root, errs := strict.Parse(name, data, strict.Document{Name: "list of models", Example: "acme-1: {window: 256k}", Start: "write {MODEL: {window: 256k}}"})
 	r := &strict.Decoder{File: name, Errors: errs}

@@ -122,9 +122,9 @@ func (t *Table) order() {
 	}
 }
 
-// Find returns the model with an id. It ignores prefixes of providers, marks such as [1m], and what follows the model's
-// version: a date, "latest", or a provider's revision such as -v1:0. A version that the table lacks, such as a newer
-// minor version of a listed model, is not found: ok is false.
+// Find returns the model with an id. It ignores the prefix of a provider, a mark such as [1m], and what follows the
+// model's version: a date, "latest", or a provider's revision such as -v1:0. A version that the table lacks, such as a
+// newer minor version of a listed model, is not found: ok is false.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
 	return find(t.Models, id)
@@ -171,8 +171,8 @@ func Anthropic(model string) bool {
 	return strings.Contains(model, "anthropic") || strings.Contains(model, "claude")
 }
 
-// Normalize returns a model id in lower case, without prefixes of providers and marks such as [1m], and with hyphens in
-// place of dots.
+// Normalize returns a model id in lower case, without the prefix of a provider and without a mark such as [1m]. Dots
+// become hyphens.
 func Normalize(id string) string {
 	id = strings.ToLower(strings.TrimSpace(id))
 	if i := strings.LastIndexByte(id, '/'); i >= 0 {

@@ -32,8 +32,8 @@ type row struct {
 
 // ReadFile decodes a user's table, which has the form of the embedded table. A byte order mark is ignored. Cache prices
 // that are left out are computed from the input price (Rates.CheckFields). The error is a strict.Errors that lists
-// every key that is unknown, missing, repeated or out of range. Positions in the error have name as the name of the
-// file.
+// every key that is unknown, missing, repeated or out of range. The argument name is the file name that the error
+// gives.
 func ReadFile(name string, data []byte) (*Table, error) {
 	data = surrogates().ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
 	root, errs := strict.Parse(name, data, strict.Document{
@@ -74,7 +74,8 @@ func joinSurrogates(pair []byte) []byte {
 // unset marks a price that was left out.
 const unset = -1
 
-// SetDefaults marks the cache prices as left out. A decoder calls it before it reads the prices.
+// SetDefaults sets the cache prices to a value that means "not given". A decoder calls it before it reads the prices;
+// afterwards CheckFields computes the prices that still have this value.
 func (r *Rates) SetDefaults() {
 	r.CacheWrite5m = unset
 	r.CacheWrite1h = unset
@@ -95,13 +96,14 @@ func (m *Model) CheckFields() error {
 	return m.Rates.CheckFields()
 }
 
-// SetDefaults sets Whole to true and marks the cache prices as left out. A decoder calls it before it reads the tier.
+// SetDefaults sets Whole to true, and the cache prices to a value that means "not given" (Rates.SetDefaults). A decoder
+// calls it before it reads the tier.
 func (t *Tier) SetDefaults() {
 	t.Whole = true
 	t.Rates.SetDefaults()
 }
 
-// CheckFields fills in the cache prices that were left out. It returns an error if Whole is false.
+// CheckFields computes the cache prices that are not given. It returns an error if Whole is false.
 func (t *Tier) CheckFields() error {
 	if !t.Whole {
 		return &strict.Error{Msg: "a tier for a part of the request", Hint: "only tiers that the whole request is billed by are known: write true"}
@@ -109,7 +111,7 @@ func (t *Tier) CheckFields() error {
 	return t.Rates.CheckFields()
 }
 
-// CheckFields fills in the cache prices that were left out, with Anthropic's multiples of the field Input: 1.25 for
+// CheckFields computes the cache prices that are not given, with Anthropic's multiples of the field Input: 1.25 for
 // 5-minute writes, 2 for 1-hour writes, 0.1 for reads. It returns an error if a computed price has too many digits for
 // a Price.
 func (r *Rates) CheckFields() error {

@@ -48,7 +48,7 @@ type SessionFile struct {
 type ResultFile struct{ Name, Text string }
 
 // Session returns a view as a session file: one chain of lines with new ids and the content of the model view. Results
-// that the policy would have the server clear (payload-only edits) are cleared in the file. Content that the server
+// that the server would clear under the policy (payload-only edits) are cleared in the file. Content that the server
 // drops without being asked, such as the thinking of earlier turns, stays in the file.
 //
 // In sessions of other agents, blocks differ from those of the function Model in three ways: thinking of other vendors'

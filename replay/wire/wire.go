@@ -1,6 +1,7 @@
 // Package wire turns the view that a policy leaves at one request into a body for the Messages API. The function Model
-// returns the messages; RequestBody adds cache breakpoints and edits for the API. The function Session writes a view as
-// a session file, which Claude Code can resume. The terms are those of package policy.
+// returns the body with the messages only; RequestBody also has cache breakpoints and the context edits that the server
+// is asked to make. The function Session writes a view as a session file, which Claude Code can resume. The terms are
+// those of package policy.
 //
 // Blocks have their recorded bytes unless an edit replaced them. No session file holds the session's system prompt or
 // its tool definitions. A Body therefore has no tools. It has a System only where it is the body of an own request of
@@ -34,13 +35,13 @@ type BodyMessage struct {
 	Blocks []BodyBlock
 }
 
-// Whole is the value of Block in the Source of a BodyBlock that RequestBody or an edit added. Such a block has no index
-// in its item.
+// Whole is the value of BodyBlock.Source.Block for a block that this package or an edit of the policy added to an item.
+// Such a block has no index in its item.
 const Whole = -1
 
 // BodyBlock is one content block.
 type BodyBlock struct {
-	Source         policy.Target // the item and the index of the block in it; for a block that RequestBody or an edit added, the index is Whole
+	Source         policy.Target // the item and the index of the block in it; for a block that this package or an edit added, the index is Whole
 	Type           string        // type in the API: "text", "tool_result" …
 	ToolUse        string        // for tool_use and tool_result: the id of the call
 	JSON           []byte        // the block as sent, but without cache_control and cache_reference

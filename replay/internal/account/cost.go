@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// CacheLoss is what could not be read from the cache for one reason.
+// CacheLoss is one cause of cache misses, with the tokens that were not read from the prompt cache because of it.
 type CacheLoss struct {
 	Cause    cache.BreakCause `json:"cause"`
 	Stage    string           `json:"stage,omitempty"` // of edits

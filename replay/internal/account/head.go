@@ -4,7 +4,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// SentHead is the system prompt and the tools of a request.
+// SentHead describes the system prompt and the tools of a request.
 type SentHead struct {
 	Shared        int // tokens at their start that the client sends in all its sessions
 	SharedChanges int // how often that start has changed in the conversation

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// FindingKind is the cause of a finding.
+// FindingKind says whether a finding is a violation, and whether the policy or the recorded session causes it.
 type FindingKind string
 
 // The values of FindingKind.
@@ -19,7 +19,8 @@ const (
 	FindingPreserved  FindingKind = "preserved_thinking" // no violation, but an edit invalidates thinking that the model needs back unchanged (price.Model.Preserved)
 )
 
-// RequestFinding is a rule that a request violates. It is reported once, at the first such request.
+// RequestFinding is a violation of a rule of the API, or an edit that invalidates thinking which the model needs
+// (FindingPreserved). It is reported once, at the first request that has it.
 type RequestFinding struct {
 	Kind    FindingKind    `json:"kind"`
 	Rule    view.Invariant `json:"rule"`

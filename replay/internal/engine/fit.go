@@ -51,8 +51,8 @@ func Precedes(conv *session.Conversation, b *session.Boundary) bool {
 	return b.Trigger == "auto" && b.Request >= 1 && b.Request <= len(conv.Requests)
 }
 
-// NearCompactions returns the numbers of the main requests at which a compaction by a policy counts as no false alarm:
-// a compaction is recorded directly before that request or directly before the previous one.
+// NearCompactions returns the numbers of the main requests at which a compaction by a policy is a hit and not a false
+// alarm: those with a recorded compaction directly before them or directly before the previous main request.
 func NearCompactions(conv *session.Conversation) map[int]bool {
 	near := map[int]bool{}
 	for i := range conv.Boundaries {

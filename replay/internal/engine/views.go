@@ -8,7 +8,7 @@ import (
 
 // EachView replays and calls yield with the view that is sent at each main request n, and once more at the end of the
 // file, with the number of a further request. The view is valid during the call; the replay ends where yield returns
-// false. Without a policy the views are those of the raw history.
+// false. Without a policy each view is the whole raw history before the request.
 func EachView(r *record.Record, pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	if pol == nil {
 		return eachRaw(r, opt, yield)

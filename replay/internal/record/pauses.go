@@ -7,7 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Pause is the time from the end of a response to the next request, as far as the lines show it.
+// Pause is the time from the end of a response to the sending of the next request, as far as the lines show it.
 type Pause struct {
 	Length time.Duration // 0: not known, or none
 	Tool   bool          // it ended with the result of a tool, and not with what the user typed
