@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // benchContents are the texts that benchmarks read: made lines, lines that are toolUseResult for the most part, and
@@ -68,20 +70,13 @@ func benchmarkJobs(b *testing.B, jobs int) {
 			continue
 		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, all[name], 0o600); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, os.WriteFile(path, all[name], 0o600))
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(all[name])))
 			b.ReportAllocs()
 			for b.Loop() {
-				s, err := Open(path)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := s.Each(jobs, ReadOptions{}, func(*Item) error { return nil }); err != nil {
-					b.Fatal(err)
-				}
+				s := must.Get(Open(path))(b)
+				must.Do(b, s.Each(jobs, ReadOptions{}, func(*Item) error { return nil }))
 				s.Close()
 			}
 		})

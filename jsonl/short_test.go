@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestShortID: the six characters of a prompt's tag.
@@ -17,9 +18,7 @@ func TestShortID(t *testing.T) {
 		"06caac2a-2d00-4000-8000-000000000000": "def456",
 		"03d1e42d-f000-4000-8000-000000000000": "7jbvtg",
 	} {
-		if got := jsonl.ShortID(uuid); got != want {
-			t.Errorf("ShortID(%s) = %s, want %s", uuid, got, want)
-		}
+		must.Equal(t, jsonl.ShortID(uuid), want, uuid)
 	}
 	for _, uuid := range []string{"", "u1", "u2", "line-3.0", "zzzzzzzzzzzz", "123456789"} {
 		if id := jsonl.ShortID(uuid); len(id) != 6 || id != jsonl.ShortID(uuid) {

@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // The limits of a policy are those of the shared parameters that its stages read, then those of each stage.
@@ -21,9 +21,7 @@ func TestLimits(t *testing.T) {
 		},
 		Notes: []string{"sweep: 7 results"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, got, want)
 	for _, stages := range []string{"[]", "[bare, spare]"} {
 		got := mustDecode(t, "p.yaml", "window: {buffer: 1}\nstages: "+stages+"\n", nil).Limits(Circumstances{Window: 100000})
 		if got.List == nil || len(got.List)+len(got.Notes) > 0 {

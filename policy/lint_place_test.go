@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestLintPlaces holds that a finding stands where the user can mend it: at the key that causes it, else where what
@@ -43,15 +43,11 @@ func TestLintPlaces(t *testing.T) {
 			for _, f := range Lint(mustDecode(t, "p.yaml", tt.text, resolve)) {
 				got = append(got, fmt.Sprintf("%s:%d:%d: %s %s", f.File, f.Line, f.Column, f.Key, f.Rule))
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
-				t.Error(diff)
-			}
+			must.Equal(t, strings.Join(got, "; "), tt.want)
 		})
 	}
 	set := mustDecode(t, "p.yaml", "extends: product\n", resolve)
-	if err := set.Set("window.active", "false"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, set.Set("window.active", "false"))
 	if f := Lint(set); len(f) != 1 || f[0].File != "window.active" || f[0].Line != 0 {
 		t.Errorf("%v: what was given by Set has no line", f)
 	}

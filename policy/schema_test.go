@@ -6,23 +6,17 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // The schema takes what Decode takes and refuses what Decode refuses, as far as a schema can tell.
 func TestSchema(t *testing.T) {
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(testRegistry(t))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(Schema(testRegistry(t)))))(t)
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("policy.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("policy.json", doc))
+	schema := must.Get(c.Compile("policy.json"))(t)
 	tests := []struct {
 		text string
 		ok   bool
@@ -68,22 +62,14 @@ func TestSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var v any
-		if err := yaml.Load([]byte(tt.text), &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(v); (err == nil) != tt.ok {
-			t.Errorf("%s\ngot %v", tt.text, err)
-		}
+		must.Do(t, yaml.Load([]byte(tt.text), &v))
+		must.Equal(t, schema.Validate(v) == nil, tt.ok, tt.text)
 		_, err := Decode("p.yaml", []byte(tt.text), testRegistry(t), library(map[string]string{"base": "stages: [kinds, compress]"}))
-		if (err == nil) != tt.ok {
-			t.Errorf("%s\nDecode and the test disagree: %v", tt.text, err)
-		}
+		must.Equal(t, err == nil, tt.ok, tt.text)
 	}
 	if p := mustDecode(t, "p.yaml", "stages: [kinds, picky, bare, sweep, spare]", nil); true {
 		var v any
-		if err := yaml.Load(Marshal(p), &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, yaml.Load(Marshal(p), &v))
 		delete(v.(map[string]any), "date")
 		if err := schema.Validate(v); err != nil {
 			t.Errorf("what Marshal writes: %v", err)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 const conditional = `numbers: {limit: 0.8, gap: 5}
@@ -21,9 +23,7 @@ func TestWhen(t *testing.T) {
 	for key, want := range map[string]string{
 		"bare.when": "cold || used > limit", "kinds.when": "idle > gap", "picky.when": "''", "numbers.limit": "0.8", "numbers.gap": "5", "kinds.count": "4",
 	} {
-		if got, err := p.Get(key); err != nil || got != want {
-			t.Errorf("%s: %q, %v", key, got, err)
-		}
+		must.Both(p.Get(key))(t, want, nil, key)
 	}
 	if p.Stages[0].When.Condition == nil || p.Stages[2].When.Condition != nil {
 		t.Error("the conditions are not those of the file")
@@ -31,22 +31,17 @@ func TestWhen(t *testing.T) {
 
 	again := mustDecode(t, "p.yaml", string(Marshal(p)), nil)
 	same(t, p.Resolved(), again.Resolved(), Marshal(p))
-	if diff := cmp.Diff(string(Marshal(p)), string(Marshal(again))); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, string(Marshal(again)), string(Marshal(p)))
 	rebuilt, unknown, err := Rebuild("p", p.Resolved(), testRegistry(t))
 	if err != nil || len(unknown) > 0 || !cmp.Equal(rebuilt.Resolved(), p.Resolved()) || rebuilt.Stages[0].When.Condition == nil {
 		t.Errorf("rebuilt: %v, %v, %v", err, unknown, rebuilt)
 	}
-	if text := string(Marshal(p)); !strings.Contains(text, "- bare:\n      when: cold || used > limit\n") || strings.Count(text, "when:") != 2 {
-		t.Errorf("written as\n%s", text)
-	}
+	text := string(Marshal(p))
+	must.Say(t, "true 2", strings.Contains(text, "- bare:\n      when: cold || used > limit\n"), strings.Count(text, "when:"))
 
 	plain := mustDecode(t, "p.yaml", "stages: [bare, kinds: {count: 4}, picky]", nil)
 	want := []Change{{"numbers.limit", "", "0.8"}, {"numbers.gap", "", "5"}, {"bare.when", "", "cold || used > limit"}, {"kinds.when", "", "idle > gap"}}
-	if got := DiffSettings(plain.Resolved(), p.Resolved()); !slices.Equal(got, want) {
-		t.Errorf("differences %v", got)
-	}
+	must.Equal(t, DiffSettings(plain.Resolved(), p.Resolved()), want)
 	if slices.ContainsFunc(plain.Resolved(), func(s Setting) bool { return strings.HasSuffix(s.Key, ".when") }) {
 		t.Error("a policy without conditions lists some")
 	}
@@ -106,9 +101,7 @@ func TestWhenErrors(t *testing.T) {
 	}
 	p := mustDecode(t, "p.yaml", "extends: base\nnumbers: {limit: 0.5, more: 2}\nset: {numbers.gap: 9, picky.when: idle > more}\n", resolve)
 	for key, want := range map[string]string{"numbers.limit": "0.5", "numbers.gap": "9", "numbers.more": "2", "bare.when": "cold || used > limit", "picky.when": "idle > more"} {
-		if got, err := p.Get(key); err != nil || got != want {
-			t.Errorf("%s: %q, %v", key, got, err)
-		}
+		must.Both(p.Get(key))(t, want, nil, key)
 	}
 	same(t, TruthOwn, p.Truth, "truth")
 }
@@ -118,13 +111,8 @@ func TestWhenIsTaken(t *testing.T) {
 	d := testStage("own", &struct {
 		When int `yaml:"when" doc:"a number"`
 	}{})
-	r, err := NewRegistry(Family{Name: "f", Stages: []Definition{d}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Check(); err == nil || !strings.Contains(err.Error(), "stage own: a parameter when") {
-		t.Errorf("got %v", err)
-	}
+	r := must.Get(NewRegistry(Family{Name: "f", Stages: []Definition{d}}))(t)
+	must.Refuse(t, r.Check(), "stage own: a parameter when")
 }
 
 func TestWhenLint(t *testing.T) {
@@ -136,10 +124,7 @@ func TestWhenLint(t *testing.T) {
 		"stages: [late: {when: cold and used > 0.1}]":             "1:23: late.when: the stage runs at: turn end, right after a response; cold says nothing there: use a stage that runs before requests",
 		"stages: [remote: {when: cold}]":                          "1:25: remote.when: the server carries the stage out",
 	} {
-		p, err := Decode("p.yaml", []byte(text), lintRegistry(t), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Decode("p.yaml", []byte(text), lintRegistry(t), nil))(t)
 		var got []string
 		for _, f := range Lint(p) {
 			got = append(got, strings.TrimPrefix(f.String(), "p.yaml:"))
@@ -164,9 +149,6 @@ func (*remoteParams) ServerEdit() (any, bool) { return nil, false }
 func lintRegistry(t *testing.T) Registry {
 	late, remote, started := testStage("late", nil), testStage("remote", &remoteParams{}), testStage("started", nil)
 	late.Moments, started.Program = TurnEnd, "command"
-	r, err := NewRegistry(Family{Name: "f", Stages: []Definition{testStage("bare", nil), late, remote, started}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRegistry(Family{Name: "f", Stages: []Definition{testStage("bare", nil), late, remote, started}}))(t)
 	return r
 }

@@ -83,9 +83,7 @@ func TestReplayAlikeOthers(t *testing.T) {
 		named(t, "none"), named(t, "recorded"),
 	}
 	_, same, err := rec.ReplayAlike(base, others, replay.Options{})
-	if err != nil || !slices.Equal(same, []bool{true, false, false, false, false, false}) {
-		t.Errorf("the same: %v, %v", same, err)
-	}
+	must.Say(t, "<nil> true", err, slices.Equal(same, []bool{true, false, false, false, false, false}))
 	if _, same, err = rec.ReplayAlike(named(t, "recorded"), []*policy.Policy{named(t, "recorded")}, replay.Options{}); err != nil || same[0] {
 		t.Errorf("beside the record: %v, %v", same, err)
 	}

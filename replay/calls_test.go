@@ -117,9 +117,7 @@ func TestInflatedCompressionIsBilled(t *testing.T) {
 			continue
 		}
 		for _, r := range mains(tl) {
-			if r.Tokens != r.Raw {
-				t.Errorf("request %d: %d tokens of %d are in view", r.N, r.Tokens, r.Raw)
-			}
+			must.Equal(t, r.Tokens, r.Raw, r.N)
 		}
 	}
 }
@@ -361,9 +359,7 @@ func TestLaterCompactionCall(t *testing.T) {
 					t.Errorf("%s, %s: call %d sends %d tokens more than the request before", tt.version, tl.Policy, calls, over)
 				}
 			}
-			if calls != 2 {
-				t.Errorf("%s, %s: %d calls", tt.version, tl.Policy, calls)
-			}
+			must.Equal(t, calls, 2, tt.version, tl.Policy)
 		}
 	}
 }

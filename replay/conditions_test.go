@@ -167,9 +167,7 @@ func TestConditionsOfStages(t *testing.T) {
 								}
 							}
 						}
-						if diff := differs(t, run(after, true), got); diff != "" {
-							t.Errorf("%s, %s, from request %d: it takes edits for made that were refused: give it a Fork: -with a copy of all it knows +got: %s", name, base.Name, from, diff)
-						}
+						must.Equal(t, differs(t, run(after, true), got), "", name, base.Name, from)
 						if t.Failed() {
 							return
 						}

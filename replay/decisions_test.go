@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -228,9 +226,7 @@ func TestUsedAfterEdit(t *testing.T) {
 			if q.N > at {
 				want -= tl.Events[0].Saved
 			}
-			if q.Used != want {
-				t.Errorf("edited at request %d: used %d at request %d, want %d", at, q.Used, q.N, want)
-			}
+			must.Equal(t, q.Used, want, at, q.N)
 		}
 	}
 
@@ -278,9 +274,7 @@ func TestUsedAfterCompaction(t *testing.T) {
 			}}
 		}), replay.Options{})
 		rows := mains(tl)
-		if saw[3] != want {
-			t.Errorf("a summary of %d tokens: used %d, want %d", summary, saw[3], want)
-		}
+		must.Equal(t, saw[3], want, summary)
 		if got, want := rows[2].Used, 21250+1000; got != want {
 			t.Errorf("a summary of %d tokens: the row says %d used, want %d", summary, got, want)
 		}
@@ -334,12 +328,8 @@ func TestFurtherCall(t *testing.T) {
 			got = append(got, [3]int{r.N, r.Tokens, r.Output})
 		}
 	}
-	if diff := cmp.Diff([][3]int{{2, 700, 30}, {2, 900, 40}, {2, 950, 30}}, got); diff != "" {
-		t.Errorf("calls: -want +got\n%s", diff)
-	}
-	if tl.Totals.Compactions != 1 || tl.Totals.Calls != 6 {
-		t.Errorf("%d compactions and %d calls, want 1 and 6", tl.Totals.Compactions, tl.Totals.Calls)
-	}
+	must.Equal(t, got, [][3]int{{2, 700, 30}, {2, 900, 40}, {2, 950, 30}})
+	must.Say(t, "1 6", tl.Totals.Compactions, tl.Totals.Calls)
 }
 
 // TestSummaryReuse is decision 8: a recorded summary is used once, and by a compaction that comes up to 10 requests
@@ -528,9 +518,7 @@ func TestLostAtBoundary(t *testing.T) {
 		t.Errorf("the lost result weighs %d, want %d", got, want)
 	}
 	tl := replayed(t, conv, named(t, "recorded"), replay.Options{})
-	if got := mains(tl)[2].Used; got != 30000 {
-		t.Errorf("used before the compaction is %d, want 30,000", got)
-	}
+	must.Equal(t, mains(tl)[2].Used, 30000)
 }
 
 // TestFallOfContext is decision 3: a fall of more than 2,000 tokens that no line explains is told, and every view
@@ -617,9 +605,7 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 			if q.N >= 6 {
 				want += saved
 			}
-			if none[i].Tokens != want {
-				t.Errorf("%s, request %d: %d tokens under none, want %d", version, q.N, none[i].Tokens, want)
-			}
+			must.Equal(t, none[i].Tokens, want, version, q.N)
 			if got := q.Recorded.Input + q.Recorded.CacheRead; q.Tokens != got {
 				t.Errorf("%s, request %d: %d tokens, recorded %d", version, q.N, q.Tokens, got)
 			}

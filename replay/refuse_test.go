@@ -155,9 +155,7 @@ func TestBlocked(t *testing.T) {
 					t.Errorf("%s: request %d, used %d: %s %+v", c.name, q.N, q.Used, ev.Reason, ev.Detail)
 				}
 			}
-			if is != (c.from > 0 && q.Used >= c.from) {
-				t.Errorf("%s: request %d, used %d, blocked: %v", c.name, q.N, q.Used, is)
-			}
+			must.Equal(t, is, c.from > 0 && q.Used >= c.from, c.name, q.N, q.Used)
 			if is {
 				blocked++
 			}
@@ -222,9 +220,7 @@ func TestThrashAndFailures(t *testing.T) {
 			continue
 		}
 		for _, q := range mains(tl) {
-			if q.Payload != q.Raw {
-				t.Errorf("%s: request %d of %d tokens, raw %d", c.name, q.N, q.Payload, q.Raw)
-			}
+			must.Equal(t, q.Payload, q.Raw, c.name, q.N)
 		}
 	}
 }
@@ -241,7 +237,5 @@ func TestAlikeOnlyWithTheSameRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(same) != "[false false true]" {
-		t.Errorf("alike: %v, want only the last", same)
-	}
+	must.Equal(t, fmt.Sprint(same), "[false false true]", same)
 }

@@ -104,9 +104,7 @@ func TestViewFromEdits(t *testing.T) {
 					for _, id := range want {
 						sum += v.Weight(id)
 					}
-					if sum != v.Tokens() {
-						t.Errorf("%s under %s, request %d: %d tokens, recounted %d", path, pol.Name, n, v.Tokens(), sum)
-					}
+					must.Equal(t, sum, v.Tokens(), path, pol.Name, n)
 				}}
 				must.Get(rec.Replay(pol, opt))(t)
 			}
@@ -123,9 +121,8 @@ func TestStop(t *testing.T) {
 		}
 		return left
 	}
-	if _, err := rec.Replay(named(t, "recorded"), replay.Options{Stop: stop}); !errors.Is(err, left) || n != 3 {
-		t.Errorf("%v after %d requests", err, n)
-	}
+	_, err := rec.Replay(named(t, "recorded"), replay.Options{Stop: stop})
+	must.Say(t, "true 3", errors.Is(err, left), n)
 }
 
 // TestRecordedTotals: where the record has usage, the recorded policy sends the recorded context, to the
@@ -155,9 +152,7 @@ func TestNoneIsRaw(t *testing.T) {
 					t.Errorf("%s request %d: raw %d, model %d, payload %d", path, q.N, q.Raw, q.Tokens, q.Payload)
 				}
 			}
-			if tl.Totals.Saved != 0 {
-				t.Errorf("%s: %d tokens saved by none", path, tl.Totals.Saved)
-			}
+			must.Equal(t, tl.Totals.Saved, 0, path)
 		}
 	}
 }
@@ -183,9 +178,7 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 				}
 				tot := tl.Totals
 				got.saved, got.input, got.output, got.sent = tot.Saved, tot.OwnInput, tot.OwnOutput, tot.Payload
-				if got != want {
-					t.Errorf("%s under %s: totals %+v, the rows say %+v", path, pol.Name, got, want)
-				}
+				must.Equal(t, got, want, path, pol.Name)
 				own += got.input
 			}
 		}
@@ -265,9 +258,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("no manual compaction before request 7: %+v", tl.Events)
 	}
 	tl = must.Get(replay.Run(conv, named(t, "none"), replay.Options{Overhead: policy.Overhead{Tokens: 12345, Given: true}, Window: 500000, Counter: "heuristic"}))(t)
-	if tl.Window != 500000 || tl.Requests[0].Overhead != 12345 || tl.Counter != "heuristic" {
-		t.Errorf("window %d, overhead %d, counter %s", tl.Window, tl.Requests[0].Overhead, tl.Counter)
-	}
+	must.Say(t, "500000 12345 heuristic", tl.Window, tl.Requests[0].Overhead, tl.Counter)
 }
 
 // A given overhead takes the place of the recorded one in what the client counts, and so in what policies compare with

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -64,18 +62,14 @@ func TestRestart(t *testing.T) {
 				}
 				blocks = append(blocks, n)
 			}})
-			if !slices.Equal(blocks, tt.blocks) {
-				t.Errorf("%s, %s: %v blocks in view, want %v", tt.version, pol.Name, blocks, tt.blocks)
-			}
+			must.Equal(t, blocks, tt.blocks, tt.version, pol.Name)
 			var kinds []policy.EditKind
 			for _, e := range tl.Events {
 				if kinds = append(kinds, e.Kind); e.Stage != "recorded" || e.Recorded == nil || e.Recorded.Line != 7 || *e.Request != 3 {
 					t.Errorf("%s, %s: event %+v", tt.version, pol.Name, e)
 				}
 			}
-			if !slices.Equal(kinds, tt.kinds) {
-				t.Errorf("%s, %s: events %v, want %v", tt.version, pol.Name, kinds, tt.kinds)
-			}
+			must.Equal(t, kinds, tt.kinds, tt.version, pol.Name)
 			if want := []cache.BreakCause{cache.First, "", cache.Restart}; !slices.Equal(misses(tl), want) {
 				t.Errorf("%s, %s: misses %q, want %q", tt.version, pol.Name, misses(tl), want)
 			}
@@ -196,9 +190,7 @@ func TestRestartReminders(t *testing.T) {
 			t.Errorf("%d tokens were sent again: %s", e.After-e.Before, e.Reason)
 		}
 	}
-	if tl.Totals.Placeholders != 2 {
-		t.Errorf("%d placeholders, want those of the context and the skills", tl.Totals.Placeholders)
-	}
+	must.Equal(t, tl.Totals.Placeholders, 2)
 }
 
 // part is a block of a request, as a client has read it back or a view holds it.
@@ -227,9 +219,7 @@ func TestCorpusRestarts(t *testing.T) {
 			if n := len(conv.Messages); n > 0 {
 				signs = raw.restarts(conv.Messages[n-1].UUID)
 			}
-			if signs != len(conv.Restarts) {
-				t.Errorf("%s: the lines show %d restarts, read are %d", name, signs, len(conv.Restarts))
-			}
+			must.Equal(t, signs, len(conv.Restarts), name)
 			if len(conv.Restarts) == 0 {
 				continue
 			}
@@ -247,9 +237,7 @@ func TestCorpusRestarts(t *testing.T) {
 						events++
 					}
 				}
-				if events != len(conv.Restarts) {
-					t.Errorf("%s, %s: %d events for %d restarts", name, tl.Policy, events, len(conv.Restarts))
-				}
+				must.Equal(t, events, len(conv.Restarts), name, tl.Policy)
 				for _, row := range mains(tl) {
 					if row.N > 1 && conv.RestartedBefore(row.N) && row.Cache.Miss == nil {
 						t.Errorf("%s, %s: request %d after a restart is simulated as a full hit", name, tl.Policy, row.N)
@@ -272,9 +260,7 @@ func TestCorpusRestarts(t *testing.T) {
 					slices.SortFunc(want, part.compare)
 					slices.SortFunc(got, part.compare)
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s: request %d: -lines +view\n%s", name, r.Request, diff)
-				}
+				must.Equal(t, got, want, name, r.Request)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -126,15 +127,11 @@ func TestCausesByTheClient(t *testing.T) {
 			t.Fatalf("%s: %d requests, want %d", tt.name, len(got), len(tt.want))
 		}
 		for i, want := range tt.want {
-			if got[i] != want {
-				t.Errorf("%s: request %d missed by %q, want %q (all: %q)", tt.name, i+1, got[i], want, got)
-			}
+			must.Equal(t, got[i], want, tt.name)
 			// What it cost is in the part of its cause, and in no other.
 			p := mains(tl)[i].CostParts
 			changed := want != "" && want != cache.First && want != cache.Restart && want != cache.Expired
-			if got := [...]bool{p.Changes.Nano > 0, p.Restarts.Nano > 0, p.Lifetime.Nano > 0}; got != [...]bool{changed, want == cache.Restart, want == cache.Expired} {
-				t.Errorf("%s: request %d, %q: changes, restarts and lifetime cost something: %v (%+v)", tt.name, i+1, want, got, p)
-			}
+			must.Equal(t, [...]bool{p.Changes.Nano > 0, p.Restarts.Nano > 0, p.Lifetime.Nano > 0}, [...]bool{changed, want == cache.Restart, want == cache.Expired}, tt.name, p)
 		}
 	}
 }
@@ -221,9 +218,7 @@ func TestCachePolicies(t *testing.T) {
 		p.Cache = tt.set
 		rows := mains(replayed(t, conv, p, replay.Options{}))
 		for i, want := range tt.reads {
-			if got := rows[i].Cache.Read; got != want {
-				t.Errorf("%+v: request %d reads %d, want %d", tt.set, i+1, got, want)
-			}
+			must.Equal(t, rows[i].Cache.Read, want, tt.set)
 		}
 		if c := rows[2].Cache; (c.Write1h > 0) != tt.long || tt.set.Breakpoints == policy.BreakpointsNone && c.Uncached != rows[2].Payload {
 			t.Errorf("%+v: request 3 is %+v", tt.set, c)

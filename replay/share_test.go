@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"reflect"
+
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -67,18 +65,14 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 					t.Error(err)
 					return
 				}
-				if got != want[i] {
-					t.Errorf("%s, policy %s, window %d: it is another in company:\n%s", conv.Path, r.policy.Name, r.opt.Window, cmp.Diff(strings.Split(want[i], ","), strings.Split(got, ",")))
-				}
+				must.Equal(t, got, want[i], conv.Path, r.policy.Name, r.opt.Window)
 			}
 		})
 	}
 	all.Wait()
 	fresh := must.Get(replay.NewRecord(conv))(t)
 	for _, replayed := range []*replay.Record{record, alone} {
-		if !reflect.DeepEqual(fresh.Edits(), replayed.Edits()) {
-			t.Errorf("%s: the edits of a replayed record are others", conv.Path)
-		}
+		must.Equal(t, fresh.Edits(), replayed.Edits(), conv.Path)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -72,9 +73,7 @@ func TestThinkingStays(t *testing.T) {
 		{"under another model", "claude-sonnet-4-5-20250929", named(t, "none"), replay.Options{Model: "claude-opus-4-5"}},
 	} {
 		for _, r := range mains(replayed(t, twoTurns(tt.model).load(t), tt.policy, tt.opt)) {
-			if r.Tokens != r.Payload {
-				t.Errorf("%s: request %d: %d of %d tokens are sent", tt.name, r.N, r.Payload, r.Tokens)
-			}
+			must.Equal(t, r.Tokens, r.Payload, tt.name, r.N)
 		}
 	}
 }

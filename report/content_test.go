@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestReadContent(t *testing.T) {
@@ -26,9 +26,7 @@ func TestReadContent(t *testing.T) {
 		{`{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]}`, "cache edits", "delete Read t1"},
 		{`{"type":"new", "x": {"y": null}}`, "new", `{"type":"new","x":{"y":null}}`},
 	} {
-		if got := readContent([]byte(tt.js), tool); got != (content{tt.title, tt.text}) {
-			t.Errorf("%s: got %q, want %q", tt.js, got, content{tt.title, tt.text})
-		}
+		must.Equal(t, readContent([]byte(tt.js), tool), content{tt.title, tt.text}, tt.js)
 	}
 }
 
@@ -54,9 +52,7 @@ func TestFold(t *testing.T) {
 	}
 	got, _ := fold("a\tb\r\n\x1b[2Jc 全角全角全角全角全角\nword word word word word", 20, 0)
 	want := []string{"a   b", `\x1b[2Jc 全角全角全`, "角全角全角", "word word word word ", "word"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	must.Equal(t, got, want)
 }
 
 // FuzzContent holds of any block that what is shown of it is inert and fits.
@@ -74,9 +70,7 @@ func FuzzContent(f *testing.F) {
 			t.Errorf("%d lines and %d more", len(shown), more)
 		}
 		for _, l := range append(shown, Clean(c.title)) {
-			if Clean(l) != l {
-				t.Errorf("%q is not inert", l)
-			}
+			must.Equal(t, Clean(l), l)
 		}
 		for _, l := range shown {
 			if width(l) > 40 {

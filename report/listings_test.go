@@ -3,7 +3,7 @@ package report
 import (
 	"bytes"
 	"path/filepath"
-	"slices"
+
 	"strings"
 	"testing"
 	"time"
@@ -49,13 +49,9 @@ func TestAge(t *testing.T) {
 		{-time.Hour, "now"}, {0, "now"}, {time.Minute, "1 min"}, {59 * time.Minute, "59 min"}, {time.Hour, "1 hour"},
 		{23 * time.Hour, "23 hours"}, {24 * time.Hour, "1 day"}, {729 * 24 * time.Hour, "729 days"}, {730 * 24 * time.Hour, "2 years"},
 	} {
-		if got := Age(listed, listed.Add(-c.ago)); got != c.want {
-			t.Errorf("%v: %q, want %q", c.ago, got, c.want)
-		}
+		must.Equal(t, Age(listed, listed.Add(-c.ago)), c.want, c.ago)
 	}
-	if got := Age(listed, time.Time{}); got != "" {
-		t.Errorf("unknown: %q", got)
-	}
+	must.Equal(t, Age(listed, time.Time{}), "")
 }
 
 // TestMixedSessions holds that a narrow list of several agents' sessions says which agent each is of.
@@ -74,9 +70,7 @@ func TestMixedSessions(t *testing.T) {
 func TestShortIDs(t *testing.T) {
 	list := []string{"aaaaaaaa-1", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-1", "0123456é"}
 	want := []string{"aaaaaaaa", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-", "0123456é"}
-	if got := shortIDs(list); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, shortIDs(list), want)
 }
 
 func samplePolicies() []PolicyInfo {
@@ -122,8 +116,6 @@ func TestSubagentHeadline(t *testing.T) {
 		{"", "a title", "a title"}, {"019d7d08-46c9-7f73-affe-4e6ca9852d56", "a title", "subagent of 019d7d08: a title"},
 		{"ses_20c685993ffe8NJ44bWWcyosxi", "", "subagent of ses_20c685993ffe8NJ44bWWcyosxi"}, {"x\x1b[1m", "t", `subagent of x\x1b[1m: t`},
 	} {
-		if got := Headline(&session.FileInfo{Parent: tt.parent, Title: tt.title}); got != tt.want {
-			t.Errorf("%q, %q: %q, want %q", tt.parent, tt.title, got, tt.want)
-		}
+		must.Equal(t, Headline(&session.FileInfo{Parent: tt.parent, Title: tt.title}), tt.want, tt.parent, tt.title)
 	}
 }

@@ -103,9 +103,7 @@ func TestTableFits(t *testing.T) {
 				if w := width(line); w > defaultWidth {
 					t.Errorf("%d requests, line %d: %d columns: %s", len(tl.Requests), n+1, w, line)
 				}
-				if strings.TrimRight(line, " ") != line {
-					t.Errorf("%d requests, line %d ends in spaces: %q", len(tl.Requests), n+1, line)
-				}
+				must.Equal(t, strings.TrimRight(line, " "), line)
 			}
 		}
 	}
@@ -115,9 +113,7 @@ func TestTableFits(t *testing.T) {
 func TestColorOnlyAdds(t *testing.T) {
 	for _, tl := range []*replay.Timeline{sample(240), hostile()} {
 		with, without := render(t, Layout{Color: true}, tl), render(t, Layout{}, tl)
-		if got := stripStyles(string(with)); got != string(without) {
-			t.Errorf("without its styles the coloured table differs:\n%s\nwant\n%s", got, without)
-		}
+		must.Equal(t, stripStyles(string(with)), string(without), without)
 		if bytes.Equal(with, without) {
 			t.Error("no colour at all")
 		}
@@ -171,9 +167,7 @@ func TestJSONKeepsTexts(t *testing.T) {
 	want.Title = "\x1b[31m \u202e \u009b \U000e0041 中文 😀 \u2028"
 	var got replay.Timeline
 	must.Do(t, json.Unmarshal(render(t, Layout{Format: FormatJSON}, want), &got))
-	if got.Title != want.Title {
-		t.Errorf("title %q, want %q", got.Title, want.Title)
-	}
+	must.Equal(t, got.Title, want.Title)
 }
 
 func TestNDJSONHoldsEveryEvent(t *testing.T) {
@@ -190,9 +184,7 @@ func TestNDJSONHoldsEveryEvent(t *testing.T) {
 		}
 		events += len(l.Events)
 	}
-	if events != len(tl.Events) {
-		t.Errorf("%d events, want %d", events, len(tl.Events))
-	}
+	must.Equal(t, events, len(tl.Events))
 }
 
 func TestHiddenRequestsAreCounted(t *testing.T) {

@@ -94,9 +94,7 @@ func TestTicks(t *testing.T) {
 		for _, tick := range (&scale{lo: c.lo, hi: c.hi}).Ticks() {
 			got = append(got, tick.Text)
 		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("from %v to %v: %s, want %s", c.lo, c.hi, text, c.want)
-		}
+		must.Equal(t, strings.Join(got, " "), c.want, c.lo, c.hi)
 	}
 }
 

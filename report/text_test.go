@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestClean(t *testing.T) {
@@ -20,25 +22,19 @@ func TestClean(t *testing.T) {
 		{"line\u2028end\u2029", "line end "},
 		{"中文 é 👩‍💻", "中文 é 👩‍💻"},
 	} {
-		if got := Clean(c.in); got != c.want {
-			t.Errorf("Clean(%q) = %q, want %q", c.in, got, c.want)
-		}
+		must.Equal(t, Clean(c.in), c.want, c.in)
 	}
 }
 
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", -1234: "-1,234", 123456: "123,456", 1234567: "1,234,567", -999: "-999"} {
-		if got := thousands(n); got != want {
-			t.Errorf("thousands(%d) = %s, want %s", n, got, want)
-		}
+		must.Equal(t, thousands(n), want, n)
 	}
 }
 
 func TestShort(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 950: "950", 1500: "1.5K", 2000: "2K", 9999: "10K", 12345: "12K", 999_499: "999K", 999_600: "1M", 1_250_000: "1.2M", 12_000_000: "12M"} {
-		if got := short(n); got != want {
-			t.Errorf("short(%d) = %s, want %s", n, got, want)
-		}
+		must.Equal(t, short(n), want, n)
 	}
 }
 
@@ -59,9 +55,7 @@ func TestWrap(t *testing.T) {
 		{"中文中文中文", 5, "中文|中文|中文"},
 		{"  spaces   between ", 20, "spaces between"},
 	} {
-		if got := strings.Join(wrap(c.in, c.w), "|"); got != c.want {
-			t.Errorf("wrap(%q, %d) = %q, want %q", c.in, c.w, got, c.want)
-		}
+		must.Equal(t, strings.Join(wrap(c.in, c.w), "|"), c.want, c.in, c.w)
 	}
 }
 
@@ -77,9 +71,7 @@ func FuzzWrap(f *testing.F) {
 			}
 			kept += l
 		}
-		if squeeze(kept) != squeeze(s) {
-			t.Errorf("wrap lost text: %q of %q", kept, s)
-		}
+		must.Equal(t, squeeze(kept), squeeze(s), kept, s)
 	})
 }
 
@@ -100,9 +92,7 @@ func TestEscapeMarkdown(t *testing.T) {
 		{"npm @team/tool", "npm @&#8203;team/tool"},
 		{"a@b.org, #12, https://c", "a@&#8203;b.org, #&#8203;12, https:&#8203;//c"},
 	} {
-		if got := escapeMarkdown(c.in); got != c.want {
-			t.Errorf("escapeMarkdown(%q) = %q, want %q", c.in, got, c.want)
-		}
+		must.Equal(t, escapeMarkdown(c.in), c.want, c.in)
 	}
 }
 

@@ -2,9 +2,18 @@
 package must
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// CI reports whether tests have the time for their whole numbers.
+func CI() bool { return os.Getenv("CTXKIT_CI") != "" }
 
 // Get is the value of a call that may not fail: must.Get(os.ReadFile(path))(t).
 func Get[T any](v T, err error) func(t testing.TB) T {
@@ -20,6 +29,45 @@ func Do(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Equal tells a value that is not the wanted one, and of what.
+func Equal[T any](t testing.TB, got, want T, what ...any) {
+	if !reflect.DeepEqual(got, want) {
+		t.Helper()
+		t.Errorf("%v: -want +got\n%s", what, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
+	}
+}
+
+// Both is Equal of the two results of a call: must.Both(strconv.Atoi("1"))(t, 1, nil).
+func Both[A, B any](a A, b B) func(t testing.TB, a A, b B, what ...any) {
+	return func(t testing.TB, c A, d B, what ...any) {
+		t.Helper()
+		Equal(t, a, c, what...)
+		Equal(t, b, d, what...)
+	}
+}
+
+// Say tells values that, with spaces between them, do not make the wanted text.
+func Say(t testing.TB, want string, values ...any) {
+	t.Helper()
+	Equal(t, fmt.Sprintln(values...), want+"\n")
+}
+
+// Refuse tells that there is no error, or one without the wanted text.
+func Refuse(t testing.TB, err error, want string, what ...any) {
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Helper()
+		t.Errorf("%v: %v, want %s", what, err, want)
+	}
+}
+
+// Fail is Refuse of a call: must.Fail(strconv.Atoi("a"))(t, "invalid syntax").
+func Fail[T any](_ T, err error) func(t testing.TB, want string, what ...any) {
+	return func(t testing.TB, want string, what ...any) {
+		t.Helper()
+		Refuse(t, err, want, what...)
 	}
 }
 

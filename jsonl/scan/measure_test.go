@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestMeasureString(t *testing.T) {
@@ -112,18 +114,12 @@ func checkMetrics(t *testing.T, b []byte) {
 			t.Fatalf("MeasureString(%q) = %d, %v", b, end, code)
 		}
 		var s string
-		if err := json.Unmarshal(b, &s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &s))
 		units := decodeUnits(b)
 		canon := stringify(units)
 		want := Lengths{len(units), len(s), len(utf16.Encode([]rune(canon))), len(canon), coded(string(b))}
-		if l != want {
-			t.Errorf("lengths of %q: %+v, want %+v", b, l, want)
-		}
-		if got := AppendUnquoted(nil, b[1:len(b)-1], -1); string(got) != s {
-			t.Errorf("AppendUnquoted(%q) = %q, want %q", b, got, s)
-		}
+		must.Equal(t, l, want, b)
+		must.Equal(t, string(AppendUnquoted(nil, b[1:len(b)-1], -1)), s, b)
 		for _, limit := range []int{0, 1, 5, len(s) - 1} {
 			got := string(AppendUnquoted(nil, b[1:len(b)-1], limit))
 			if limit = max(limit, 0); len(got) > limit || s[:len(got)] != got || len(got) < min(limit-3, len(s)) {

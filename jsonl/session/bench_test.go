@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
@@ -21,9 +22,7 @@ func BenchmarkLoad(b *testing.B) {
 		o := synth.Default()
 		o.Bytes = size
 		made, err := synth.Generate(f, o)
-		if err := f.Close(); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, f.Close())
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -31,10 +30,7 @@ func BenchmarkLoad(b *testing.B) {
 			b.SetBytes(made.Bytes)
 			b.ReportAllocs()
 			for b.Loop() {
-				s, err := session.Load(path, session.LoadOptions{Jobs: 1})
-				if err != nil {
-					b.Fatal(err)
-				}
+				s := must.Get(session.Load(path, session.LoadOptions{Jobs: 1}))(b)
 				if len(s.Main.Messages) == 0 {
 					b.Fatal("no messages")
 				}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -56,9 +57,7 @@ user u3 a1 other; said a3 u3 m3; lastPrompt a3
 		wantShape(t, conv, want)
 		wantNoWarning(t, conv)
 	}
-	if _, err := session.LoadReader("s.jsonl", strings.NewReader(text), session.LoadOptions{Leaf: "zz"}); err == nil || !strings.Contains(err.Error(), "zz") {
-		t.Errorf("a leaf that is not there: %v", err)
-	}
+	must.Fail(session.LoadReader("s.jsonl", strings.NewReader(text), session.LoadOptions{Leaf: "zz"}))(t, "zz")
 }
 
 // clearing is a line of a hook that runs as the context is cleared, which stands under a key.

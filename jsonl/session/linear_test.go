@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -54,10 +55,7 @@ func TestLinear(t *testing.T) {
 	took := func(text string, times int) time.Duration {
 		start := time.Now()
 		for range times {
-			f, err := session.LoadReader("s", strings.NewReader(text), session.LoadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(session.LoadReader("s", strings.NewReader(text), session.LoadOptions{}))(t)
 			if !f.Main.Lines.Balanced() {
 				t.Fatalf("%+v", f.Main.Lines)
 			}

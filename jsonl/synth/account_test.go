@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
 
@@ -356,10 +357,7 @@ func TestLostResults(t *testing.T) {
 }
 
 func TestOffloadedResultsAreBeside(t *testing.T) {
-	samples, err := synth.Samples()
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := must.Get(synth.Samples())(t)
 	files := map[string]int{}
 	for _, s := range samples {
 		files[s.Path] = len(s.Data)
@@ -369,9 +367,7 @@ func TestOffloadedResultsAreBeside(t *testing.T) {
 	}
 	for _, s := range samples {
 		if s.Path == "subagent/sessions-index.json" {
-			if err := json.Unmarshal(s.Data, &index); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(s.Data, &index))
 		}
 	}
 	there := 0
@@ -380,7 +376,5 @@ func TestOffloadedResultsAreBeside(t *testing.T) {
 			there++
 		}
 	}
-	if len(index.Entries) != 2 || there != 1 {
-		t.Errorf("the index names %d sessions, %d of them there; want 2 and 1", len(index.Entries), there)
-	}
+	must.Say(t, "2 1", len(index.Entries), there)
 }

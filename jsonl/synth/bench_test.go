@@ -4,6 +4,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
 
@@ -11,10 +12,7 @@ func BenchmarkGenerate(b *testing.B) {
 	for b.Loop() {
 		o := synth.Default()
 		o.Bytes = 20 << 20
-		st, err := synth.Generate(io.Discard, o)
-		if err != nil {
-			b.Fatal(err)
-		}
+		st := must.Get(synth.Generate(io.Discard, o))(b)
 		b.SetBytes(st.Bytes)
 	}
 }

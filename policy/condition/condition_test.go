@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
@@ -29,9 +30,7 @@ func TestHolds(t *testing.T) {
 		test := c.Test()
 		test.Situation = at
 		for range 2 {
-			if got, err := test.Holds(); err != nil || got != want {
-				t.Errorf("%s: %v, %v", text, got, err)
-			}
+			must.Both(test.Holds())(t, want, nil, text)
 		}
 	}
 }
@@ -93,9 +92,7 @@ func TestDecided(t *testing.T) {
 		if value, ok := c.Decided(); ok {
 			got = map[bool]string{true: "true", false: "false"}[value]
 		}
-		if got != want {
-			t.Errorf("%s: decided %q, want %q", text, got, want)
-		}
+		must.Equal(t, got, want, text)
 	}
 }
 
@@ -160,16 +157,11 @@ func FuzzCondition(f *testing.F) {
 }
 
 func BenchmarkHolds(b *testing.B) {
-	c, err := Compile("cold || used > 0.8 && tokens > 20000", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	c := must.Get(Compile("cold || used > 0.8 && tokens > 20000", nil))(b)
 	test := c.Test()
 	test.Used = 0.9
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := test.Holds(); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(test.Holds())(b)
 	}
 }

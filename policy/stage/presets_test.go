@@ -3,6 +3,7 @@ package stage
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/claude"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
@@ -12,10 +13,7 @@ import (
 // params are a built-in policy's of one stage.
 func params[P any](t *testing.T, name string) *P {
 	t.Helper()
-	p, err := preset.Load(name, allStages(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(preset.Load(name, allStages(t)))(t)
 	for _, st := range p.Stages {
 		if p, ok := st.Params.(*P); ok {
 			return p

@@ -3,6 +3,8 @@ package strict
 import (
 	"strconv"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestParseCount(t *testing.T) {
@@ -10,9 +12,7 @@ func TestParseCount(t *testing.T) {
 		"0": 0, "200000": 200000, "200_000": 200000, "40k": 40000, "40K": 40000, "1.5k": 1500, "0.25M": 250000, "1m": 1e6,
 		"2G": 2e9, "-1": -1, "-2k": -2000, "+7": 7, "1.0k": 1000, "1099511627776": 1 << 40,
 	} {
-		if got, ok := ParseCount(s); !ok || got != want {
-			t.Errorf("%s: %d, %t, want %d", s, got, ok, want)
-		}
+		must.Both(ParseCount(s))(t, want, true, s)
 	}
 	for _, s := range []string{
 		"", "k", "010", "0x10", "1e3", "1.5", "1.0", "1.5555k", "40 k", "40kk", "40kb", "_1", "1_", "1__0", ".5k", "1.k", "2000G", "1099511627777",

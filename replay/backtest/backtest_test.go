@@ -61,9 +61,7 @@ func TestMicrocompactions(t *testing.T) {
 		"none":               {Clients: backtest.All, Recorded: 4, Savings: 4},
 	} {
 		s := scored(t, conv, name, backtest.ScoreOptions{})
-		if got := backtest.Sum(name, []*backtest.SessionScore{s}).Micro[0]; got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
-		}
+		must.Equal(t, backtest.Sum(name, []*backtest.SessionScore{s}).Micro[0], want, name)
 	}
 }
 
@@ -154,9 +152,7 @@ func TestBars(t *testing.T) {
 	} {
 		must.Do(t, r.SetBar(c.measure, c.bar))
 		holds := !slices.ContainsFunc(backtest.Failed(r.Fidelity), func(m backtest.Bar) bool { return m.Name == c.measure })
-		if holds != c.holds {
-			t.Errorf("%s against %v: holds %v", c.measure, c.bar, holds)
-		}
+		must.Equal(t, holds, c.holds, c.measure, c.bar)
 	}
 	if r.SetBar("nothing", 1) == nil {
 		t.Error("no error for a measure that is not there")
@@ -187,9 +183,7 @@ func TestEverySession(t *testing.T) {
 					recorded++
 				}
 			}
-			if recorded+s.MicroUnknown != len(conv.Micro) {
-				t.Errorf("%s, %s: %d and %d of %d microcompactions", path, name, recorded, s.MicroUnknown, len(conv.Micro))
-			}
+			must.Equal(t, recorded+s.MicroUnknown, len(conv.Micro), path, name, recorded)
 			for _, b := range s.Breaks {
 				if b.Line < 1 || b.Cause == "" || b.Why == "" || b.Left <= 0 {
 					t.Errorf("%s, %s: %+v", path, name, b)

@@ -190,9 +190,7 @@ func TestBranchAutomatic(t *testing.T) {
 	r := UnmarkedRequest{Start: start, Model: "m", Kind: k, Tokens: 50000}
 	a.Request(r)
 	r.Start, r.Tokens = start.Add(9*time.Minute), 30000
-	if got := a.Branch(20000, r); got != (Split{Read: 19968, Uncached: 10032}) {
-		t.Errorf("the call: %+v", got)
-	}
+	must.Equal(t, a.Branch(20000, r), Split{Read: 19968, Uncached: 10032})
 	r.Start, r.Tokens = start.Add(18*time.Minute), 51000
 	if got, cause := a.Request(r); got.Read != 49920 || cause.Kind != None {
 		t.Errorf("the request after it: %+v, %v", got, cause)
@@ -275,9 +273,7 @@ func TestLimitsDoNotPileUp(t *testing.T) {
 	if len(a.limits) > 6 {
 		t.Errorf("%d limits of 1000 requests to three models", len(a.limits))
 	}
-	if m := a.of("m2"); m.same != 10_000 {
-		t.Errorf("the first limit leaves %d tokens, want 10000", m.same)
-	}
+	must.Equal(t, a.of("m2").same, 10_000)
 }
 
 // TestManyModels: of more models than are remembered, the one that was asked least recently counts as new.
@@ -291,19 +287,11 @@ func TestManyModels(t *testing.T) {
 	for m := range maxModels {
 		ask(m)
 	}
-	if got := ask(0); got != None {
-		t.Errorf("the first of %d models: %q", maxModels, got)
-	}
+	must.Equal(t, ask(0), None, maxModels)
 	ask(maxModels)
-	if got := ask(0); got != None {
-		t.Errorf("a model that was asked lately: %q", got)
-	}
-	if got := ask(1); got != ModelSwitch {
-		t.Errorf("the one asked least recently: %q, want %q", got, ModelSwitch)
-	}
-	if len(a.models) != maxModels {
-		t.Errorf("%d models are remembered", len(a.models))
-	}
+	must.Equal(t, ask(0), None)
+	must.Equal(t, ask(1), ModelSwitch)
+	must.Equal(t, len(a.models), maxModels)
 }
 
 // FuzzAutomatic: whatever is asked, a request reads whole blocks of what it has in common with the last one, or of the

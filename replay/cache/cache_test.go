@@ -74,9 +74,7 @@ func TestSeveralBreakpoints(t *testing.T) {
 	var s Sim
 	bs := []Breakpoint{{0, 1000, Long}, {1, 3000, Long}, {5, 7000, Short}, {9, 9000, Short}}
 	got, _ := send(t, &s, CachedRequest{Start: at(0), Model: "m", Tokens: 9500, Breakpoints: bs})
-	if diff := cmp.Diff(Split{Write1h: 3000, Write5m: 6000, Uncached: 500}, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, got, Split{Write1h: 3000, Write5m: 6000, Uncached: 500})
 	// Six minutes later the 5m entries are gone, the 1h ones are read; both are the start of what is written behind
 	// them.
 	got, cause := send(t, &s, CachedRequest{Start: at(6), Model: "m", Tokens: 9500, Breakpoints: bs})
@@ -207,9 +205,7 @@ func TestBranch(t *testing.T) {
 	// A compaction's own request reads the warm cache …
 	call := CachedRequest{Start: at(4), Model: "m", Tokens: 1180, Breakpoints: []Breakpoint{{Position: 10, Tokens: 1180}}}
 	got := must.Get(s.Branch(10, call))(t)
-	if diff := cmp.Diff(Split{Read: 1000, Write5m: 180}, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, got, Split{Read: 1000, Write5m: 180})
 	// … keeps it warm, and leaves nothing the conversation could read.
 	if got, cause := ask(t, &s, 8, 11); got.Read != 1000 || cause.Kind != None {
 		t.Errorf("read %d (%s) after the branch", got.Read, cause)
@@ -227,9 +223,7 @@ func TestWarm(t *testing.T) {
 	for i, want := range []int{500, 900, 500} {
 		minutes := []float64{0, 1, 500}[i]
 		got, _ := send(t, &s, CachedRequest{Start: at(minutes), Model: "m", Tokens: 900, Breakpoints: bs})
-		if got.Read != want {
-			t.Errorf("request %d reads %d, want %d", i, got.Read, want)
-		}
+		must.Equal(t, got.Read, want, i)
 	}
 }
 
@@ -253,9 +247,7 @@ func TestCool(t *testing.T) {
 	} {
 		tt.before()
 		got, _ := send(t, &s, CachedRequest{Start: at(tt.minutes), Model: "m", Tokens: 900, Breakpoints: bs})
-		if got.Read != tt.want {
-			t.Errorf("request %d reads %d, want %d", i, got.Read, tt.want)
-		}
+		must.Equal(t, got.Read, tt.want, i)
 	}
 }
 
@@ -298,8 +290,6 @@ func TestNear(t *testing.T) {
 	}{
 		{0, 0, true}, {0, 1, false}, {100, 105, true}, {100, 106, false}, {100, 95, true}, {100, 94, false}, {10, 10, true}, {10, 11, false},
 	} {
-		if got := Near(c.recorded, c.simulated); got != c.near {
-			t.Errorf("recorded %d, simulated %d: %t, want %t", c.recorded, c.simulated, got, c.near)
-		}
+		must.Equal(t, Near(c.recorded, c.simulated), c.near, c.recorded, c.simulated)
 	}
 }

@@ -82,12 +82,8 @@ func TestInput(t *testing.T) {
 	} {
 		dir := fresh(t)
 		must.Do(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte("changed"), 0o644))
-		if got := hash(t, dir, false) != main; got != (counts == "both") {
-			t.Errorf("%s: counts %v for the main conversation", name, got)
-		}
-		if got := hash(t, dir, true) != all; got != (counts != "") {
-			t.Errorf("%s: counts %v with subagents", name, got)
-		}
+		must.Equal(t, hash(t, dir, false) != main, counts == "both", name)
+		must.Equal(t, hash(t, dir, true) != all, counts != "", name)
 	}
 	dir := fresh(t)
 	sub := filepath.Join(dir, "s", "subagents", "agent-1.jsonl")

@@ -6,7 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
+
 	"regexp"
 	"slices"
 	"strconv"
@@ -147,9 +147,7 @@ func TestJudge(t *testing.T) {
 			if !strings.Contains(s.Message(), c.within) {
 				t.Errorf("message %q, want %q in it", s.Message(), c.within)
 			}
-			if says := strings.Contains(s.Message(), "it was edited, or made by another build"); says != (s.Status != OK && s.Status != Broken) {
-				t.Errorf("message %q: nothing changed, ctxkit least", s.Message())
-			}
+			must.Equal(t, strings.Contains(s.Message(), "it was edited, or made by another build"), s.Status != OK && s.Status != Broken)
 			all := Judge(conf, []CaseResult{result(p, "a.jsonl", c.after, events...)}, old, CheckRun{Tool: "1.1"})
 			newer, differs := all.Cases[0].Sessions[0], !old.Cases[0].Sessions[0].past().same(&Outcome{Values: result(p, "", c.after).Values, Events: events})
 			if newer.Status != OK && newer.Status != Broken || newer.Failed != (newer.Status == Broken) || (newer.ByTool != nil) != differs || (all.Counts.ByTool == 1) != differs ||
@@ -187,9 +185,7 @@ func TestManyChanges(t *testing.T) {
 			t.Errorf("%q", all)
 		}
 		want := compare.Pointer{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: against}
-		if !reflect.DeepEqual(*s.Evidence, want) {
-			t.Errorf("evidence %+v, want %+v", *s.Evidence, want)
-		}
+		must.Equal(t, *s.Evidence, want)
 		same := Judge(was, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, old, CheckRun{Tool: "1.0"})
 		if list := same.Cases[0].Sessions[0].Changes; list == nil || len(list) > 0 {
 			t.Errorf("the same policy: %#v, want a list, which the schema has", list)
@@ -262,9 +258,7 @@ func TestStale(t *testing.T) {
 		if !slices.Contains(r.Notes, "the baseline was made by ctxkit 1.0, this is 2.0") {
 			t.Errorf("notes %q", r.Notes)
 		}
-		if gone := c.name == "session" || c.name == "case"; gone != (len(r.Stale) == 1) {
-			t.Errorf("%s: stale %q", c.name, r.Stale)
-		}
+		must.Equal(t, c.name == "session" || c.name == "case", len(r.Stale) == 1, c.name, r.Stale)
 	}
 	if Judge(conf, nil, nil, CheckRun{Tool: "1.0"}).Passed {
 		t.Error("an empty run passes")
@@ -377,13 +371,9 @@ func TestPlaces(t *testing.T) {
 		conf := must.Get(Decode("c.yaml", []byte(head+"cases: ["+c.conf+"]")))(t)
 		old := NewBaseline(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.before), "a.jsonl", nil)}, "1.0")
 		s := Judge(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
-		if s.Place != c.place {
-			t.Errorf("%s: place %+v, want %+v", c.name, s.Place, c.place)
-		}
+		must.Equal(t, s.Place, c.place, c.name)
 		want := compare.Pointer{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: c.against, At: "3"}
-		if !reflect.DeepEqual(*s.Evidence, want) {
-			t.Errorf("%s: evidence %+v, want %+v", c.name, *s.Evidence, want)
-		}
+		must.Equal(t, *s.Evidence, want, c.name)
 	}
 }
 
@@ -420,9 +410,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 		`\n +"more": "3 [0-9a-f]{16}"\n`:                1,
 		`\n +"p": {\n`:                                  3,
 	} {
-		if got := len(regexp.MustCompile(line).FindAllString(text, -1)); got != times {
-			t.Errorf("%d times %s in\n%s", got, line, text)
-		}
+		must.Equal(t, len(regexp.MustCompile(line).FindAllString(text, -1)), times, line, text)
 	}
 	other := slices.Clone(r)
 	other[1].Policy = decodePolicy(t, "p.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 1}")
@@ -437,9 +425,7 @@ func TestBaselineRoundTrip(t *testing.T) {
 		t.Errorf("%d of %d lines differ from %d for one key", differ, len(now), len(was))
 	}
 	b := must.Get(ReadBaseline("b.json", []byte(text), "tool --update"))(t)
-	if again := write(b); again != text {
-		t.Errorf("%s\n%s", text, again)
-	}
+	must.Equal(t, write(b), text)
 	if got := Judge(conf, r, b, CheckRun{Tool: "1.0"}); !got.Passed || got.Counts.OK != len(r) {
 		t.Errorf("%+v", got)
 	}
@@ -478,9 +464,7 @@ func TestIsBaseline(t *testing.T) {
 		`{"schema": 3`:                                    false,
 		`{"type": "user", "schema": 1}` + "\n" + `{"schema": "ctxkit.baseline/v2"}`: false,
 	} {
-		if IsBaseline([]byte(text)) != want {
-			t.Errorf("%s: want %v", text, want)
-		}
+		must.Equal(t, IsBaseline([]byte(text)), want, text)
 	}
 }
 
@@ -498,9 +482,7 @@ func TestEventKeeps(t *testing.T) {
 		return r.Events[0]
 	}
 	was := make(func(*replay.Event) {})
-	if make(func(e *replay.Event) { e.Reason = "other words" }) != was {
-		t.Error("words count")
-	}
+	must.Equal(t, make(func(e *replay.Event) { e.Reason = "other words" }), was, "words count")
 	for name, change := range map[string]func(e *replay.Event){
 		"request": func(e *replay.Event) { e.Request = nil }, "stage": func(e *replay.Event) { e.Stage = "z" }, "kind": func(e *replay.Event) { e.Kind = "remove" },
 		"trigger": func(e *replay.Event) { e.Trigger = "" }, "before": func(e *replay.Event) { e.Before++ }, "after": func(e *replay.Event) { e.After++ },

@@ -87,7 +87,5 @@ func TestAssumption(t *testing.T) {
 	report = Judge(conf, []CaseResult{r}, old, CheckRun{Tool: "1.0"})
 	one = report.Cases[0]
 	s = one.Sessions[0]
-	if one.Status != Worse || report.Passed || len(s.Changes) != 1 || !strings.Contains(one.Message(), "cost_usd 150.0000 -> 160.0000") || !strings.Contains(s.Message(), "by another assumption") {
-		t.Errorf("%s: %s", one.Message(), s.Message())
-	}
+	must.Say(t, "worse false 1 true true", one.Status, report.Passed, len(s.Changes), strings.Contains(one.Message(), "cost_usd 150.0000 -> 160.0000"), strings.Contains(s.Message(), "by another assumption"))
 }

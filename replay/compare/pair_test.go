@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -35,9 +36,7 @@ func TestPair(t *testing.T) {
 	if v.Sessions != 3 || v.Projects != 2 || v.First != decimal(2100) || v.Difference != decimal(1) || v.Lower != 1 || v.Even != 1 || v.Higher != 1 {
 		t.Errorf("cost: %+v", v)
 	}
-	if v.Interval.Value.String() != "0.00047619" || v.Interval.Lower.Known || v.Conclusion() != VerdictTooFew {
-		t.Errorf("two projects: %+v, %q", v.Interval, v.Conclusion())
-	}
+	must.Say(t, "0.00047619 false too_few", v.Interval.Value.String(), v.Interval.Lower.Known, v.Conclusion())
 	if v := c.Pairs[1].Figures[index("model_mean")]; v.First.Cmp(decimal(820)) != 0 || v.Difference.String() != "2.2" || v.Interval.Value.String() != "0.002682927" {
 		t.Errorf("means are by requests: %+v", v) // 11 / 4100
 	}
@@ -76,9 +75,7 @@ func TestBound(t *testing.T) {
 	if got := c.Policies[1]; got.Figures[cost].Total != decimal(400) || got.Common[cost].Total != decimal(360) {
 		t.Errorf("cost of all %v, of the common sessions %v", got.Figures[cost].Total, got.Common[cost].Total)
 	}
-	if len(c.Pairs[1].Sessions) != 18 || len(c.Pairs[2].Sessions) != 17 {
-		t.Errorf("pairs of %d and %d sessions", len(c.Pairs[1].Sessions), len(c.Pairs[2].Sessions))
-	}
+	must.Say(t, "18 17", len(c.Pairs[1].Sessions), len(c.Pairs[2].Sessions))
 }
 
 func TestVerdicts(t *testing.T) {

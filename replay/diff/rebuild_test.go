@@ -190,9 +190,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 	conv := rec.Conv
 	tl := must.Get(rec.Replay(pol, replay.Options{}))(t)
 	for _, f := range tl.Findings {
-		if f.Kind != replay.FindingTranscript {
-			t.Errorf("%s %s: %+v", conv.Path, pol.Name, f)
-		}
+		must.Equal(t, f.Kind, replay.FindingTranscript, conv.Path, pol.Name, f)
 	}
 	if len(conv.Requests) == 0 {
 		return

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
@@ -51,12 +52,8 @@ func TestArithmetic(t *testing.T) {
 	if unknown.Cmp(d("-5")) >= 0 || d("2.50").Cmp(exact.Of(25, 1)) != 0 || d("1e9").Cmp(d("0.000000001")) <= 0 {
 		t.Error("numbers are out of order")
 	}
-	if !d("2").Within(d("0.02"), d("-100")) || d("2.000000001").Within(d("0.02"), d("100")) {
-		t.Error("a share is not exact")
-	}
-	if n, ok := exact.Of(2500, 3).At(1); n != 25 || !ok {
-		t.Errorf("%d, %v", n, ok)
-	}
+	must.Say(t, "true false", d("2").Within(d("0.02"), d("-100")), d("2.000000001").Within(d("0.02"), d("100")))
+	must.Both(exact.Of(2500, 3).At(1))(t, 25, true)
 	if _, ok := d("2.55").At(1); ok {
 		t.Error("a digit was lost")
 	}

@@ -81,9 +81,7 @@ func TestMultipliers(t *testing.T) {
 		for what, x := range map[string][2]price.Price{
 			"5m write": {m.CacheWrite5m, m.Input / 1000 * write}, "1h write": {m.CacheWrite1h, 2 * m.Input}, "read": {m.CacheRead, m.Input / 1000 * read},
 		} {
-			if x[0] != x[1] {
-				t.Errorf("%s: a %s costs %v, want %v", m.ID, what, x[0].Dollars(), x[1].Dollars())
-			}
+			must.Equal(t, x[0], x[1], m.ID, what)
 		}
 	}
 }
@@ -105,9 +103,7 @@ func TestProviders(t *testing.T) {
 		{"kimi-k2.6", cache.Split{Read: 1_000_000}, 0, "0.16"},
 	} {
 		m := model(t, c.id)
-		if got := m.Cost(c.in, c.output).Decimal().String(); got != c.want {
-			t.Errorf("%s, %+v: %s, want %s", c.id, c.in, got, c.want)
-		}
+		must.Equal(t, m.Cost(c.in, c.output).Decimal().String(), c.want, c.id, c.in)
 	}
 }
 
@@ -118,17 +114,13 @@ func TestMinimums(t *testing.T) {
 		"claude-opus-4-8": 1024, "claude-sonnet-5": 1024, "claude-sonnet-4-6": 1024, "claude-sonnet-4-5": 1024, "claude-opus-4-1": 1024,
 		"claude-opus-4-7": 2048, "claude-3-5-haiku": 2048, "claude-opus-4-6": 4096, "claude-opus-4-5": 4096, "claude-haiku-4-5": 4096,
 	} {
-		if m := model(t, id); m.MinCacheable != want {
-			t.Errorf("%s caches from %d tokens on, want %d", id, m.MinCacheable, want)
-		}
+		must.Equal(t, model(t, id).MinCacheable, want, id)
 	}
 }
 
 func TestAmount(t *testing.T) {
 	var sum price.USD
-	if sum.String() != "-" {
-		t.Errorf("an amount nobody knows is %s", sum)
-	}
+	must.Equal(t, sum.String(), "-", sum)
 	sum.Add(price.USD{})
 	if sum.Known {
 		t.Error("adding nothing made it known")
@@ -164,9 +156,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("%d models of %s", len(over.Models), over.AsOf)
 	}
 	m, ok := over.Find("claude-opus-4-6")
-	if !ok || m.CacheWrite5m != 5*usd || m.CacheWrite1h != 8*usd || m.CacheRead != usd*4/10 || m.Tier.CacheRead != usd*8/10 || m.Context != 0 {
-		t.Errorf("the row that replaces the embedded one is %+v", m)
-	}
+	must.Say(t, "true 5000000000 8000000000 400000000 800000000 0", ok, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Tier.CacheRead, m.Context)
 	if m, ok := over.Find("gpt-9-20260101"); !ok || m.CacheRead != usd/2 || m.CacheWrite1h != 2*usd {
 		t.Errorf("the new row is %+v", m)
 	}
@@ -222,9 +212,8 @@ func TestReadFileErrors(t *testing.T) {
 // exponents, empty texts.
 func TestReadFileJSON(t *testing.T) {
 	table := must.Get(price.ReadFile("p.json", []byte("\t{\t\"models\":\t[{\r\n\t\"id\"\n:\n\"x\\/a\", \"input\": 1e-1, \"output\": 12345678.123456789, \"tokenizer\": \"\", \"note\": \"\\ud83d\\ude00 \\u00e9 \\\\ud83d\"}]}\n")))(t)
-	if m := table.Models[0]; m.ID != "a" || m.Input != usd/10 || m.Output != 12345678123456789 || m.Note != "😀 é \\ud83d" {
-		t.Errorf("%+v", m)
-	}
+	m := table.Models[0]
+	must.Say(t, `a 100000000 12345678123456789 😀 é \ud83d`, m.ID, m.Input, m.Output, m.Note)
 }
 
 func FuzzReadFile(f *testing.F) {
@@ -269,9 +258,7 @@ func TestCompactionBilling(t *testing.T) {
 			call.Breakpoints = mark // it leaves nothing of its own behind
 		}
 		in := must.Get(sim.Branch(41, call))(t)
-		if got := m.Cost(in, 5000).Nano / 1000; got != tt.want {
-			t.Errorf("%s: %v, want %v (%+v)", tt.what, got, tt.want, in)
-		}
+		must.Equal(t, m.Cost(in, 5000).Nano/1000, tt.want, tt.what, in)
 	}
 }
 
@@ -304,8 +291,6 @@ func TestOddPrices(t *testing.T) {
 		{cache.Split{}, 1_000_000, 1_000_000_000_001}, // the last digit counts
 		{cache.Split{}, 1 << 53, math.MaxInt64},       // more than an amount can be
 	} {
-		if got := m.Cost(tt.in, tt.output); got.Nano != tt.want {
-			t.Errorf("%+v, %d: %d, want %d", tt.in, tt.output, got.Nano, tt.want)
-		}
+		must.Equal(t, m.Cost(tt.in, tt.output).Nano, tt.want, tt.in, tt.output)
 	}
 }

@@ -22,9 +22,7 @@ gpt-5.4: {input: 9, output: 10}
 		t.Error("a model without a price has one")
 	}
 	m, like, ok := table.FindLike("acme-1-20260101")
-	if !ok || like || m.Context != 256000 || m.MaxOutput != 32000 || m.Cache != "automatic" || m.Input != 0 {
-		t.Errorf("acme-1: %+v, %v, %v", m, like, ok)
-	}
+	must.Say(t, "true false 256000 32000 automatic 0", ok, like, m.Context, m.MaxOutput, m.Cache, m.Input)
 	if m, ok := table.Find("acme-2"); !ok || m.Context != 100000 || m.CacheRead != usd/20 || m.CacheWrite5m != usd*5/4 || m.Output != 3*usd {
 		t.Errorf("acme-2: %+v, %v", m, ok)
 	}

@@ -73,9 +73,7 @@ func TestRead(t *testing.T) {
 		`{"id":"m-4-5-mini","context":3,"input":1,"output":1},{"id":"m-4","context":1,"input":1,"output":1},{"id":"m-4-5","context":2,"input":1,"output":1}`,
 	} {
 		table := must.Get(price.ReadFile("prices.json", []byte(`{"as_of":"2026-01-01","models":[`+rows+`]}`)))(t)
-		if table.AsOf != "2026-01-01" {
-			t.Errorf("as of %q", table.AsOf)
-		}
+		must.Equal(t, table.AsOf, "2026-01-01")
 		for id, want := range map[string]int{"m-4-20250101": 1, "m-4-5-20250101": 2, "m-4-5-mini-20250101": 3} {
 			if m, _ := table.Find(id); m.Context != want {
 				t.Errorf("%s is %s", id, m.ID)

@@ -164,9 +164,7 @@ func TestRefills(t *testing.T) {
 		}
 		if !edited {
 			whole++
-			if r.Joined != r.Before {
-				t.Errorf("%d: %d tokens joined, the compaction found %d", i, r.Joined, r.Before)
-			}
+			must.Equal(t, r.Joined, r.Before, i)
 		}
 	}
 	if whole < 2 {

@@ -75,9 +75,7 @@ func FuzzParseAxis(f *testing.F) {
 func TestGridAndSample(t *testing.T) {
 	axes := []Axis{{"a.x", []string{"1", "2"}}, {"a.y", []string{"u", "v", "w"}}}
 	grid, err := Cross(axes)
-	if err != nil || fmt.Sprint(grid) != "[[1 u] [1 v] [1 w] [2 u] [2 v] [2 w]]" {
-		t.Errorf("grid %v, %v", grid, err)
-	}
+	must.Say(t, "<nil> [[1 u] [1 v] [1 w] [2 u] [2 v] [2 w]]", err, fmt.Sprint(grid))
 	one, two, three := Sample(axes, 3, seeded(1)), Sample(axes, 3, seeded(1)), Sample(axes, 3, seeded(2))
 	if len(one) != 3 || fmt.Sprint(one) != fmt.Sprint(two) {
 		t.Errorf("the same seed draws %v and %v", one, two)
@@ -90,9 +88,7 @@ func TestGridAndSample(t *testing.T) {
 			t.Errorf("%v is no point of the grid, or drawn twice", p)
 		}
 	}
-	if all := Sample(axes, 10, seeded(1)); fmt.Sprint(all) != fmt.Sprint(grid) {
-		t.Errorf("more samples than points give %v", all)
-	}
+	must.Equal(t, fmt.Sprint(Sample(axes, 10, seeded(1))), fmt.Sprint(grid))
 	many := make([]string, 1000)
 	for i := range many {
 		many[i] = fmt.Sprint(i)
@@ -100,9 +96,7 @@ func TestGridAndSample(t *testing.T) {
 	if _, err := Cross([]Axis{{"a.x", many}, {"a.y", many}}); err == nil {
 		t.Error("a grid of a million points is made")
 	}
-	if got := Sample([]Axis{{"a.x", many}, {"a.y", many}, {"a.z", many}, {"a.w", many}, {"a.v", many}, {"a.u", many}, {"a.t", many}}, 5, seeded(1)); len(got) != 5 {
-		t.Errorf("%d samples", len(got))
-	}
+	must.Equal(t, len(Sample([]Axis{{"a.x", many}, {"a.y", many}, {"a.z", many}, {"a.w", many}, {"a.v", many}, {"a.u", many}, {"a.t", many}}, 5, seeded(1))), 5)
 }
 
 func seeded(seed uint64) func(int) int { return rand.New(rand.NewPCG(seed, 0)).IntN }
@@ -124,9 +118,7 @@ func TestFront(t *testing.T) {
 			}
 			values = append(values, v)
 		}
-		if got := fmt.Sprint(Front(values)); got != c.want {
-			t.Errorf("front of %v is %s, want %s", c.values, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(Front(values)), c.want, c.values)
 	}
 	// No point of the front is dominated, and every other one is by one of it.
 	r := rand.New(rand.NewPCG(1, 1))
@@ -178,9 +170,7 @@ func TestMark(t *testing.T) {
 		{figures(9, 0, 2), figures(1, 0, 0), figures(99, 0, 3), figures(2, 0, 0)},
 	}
 	s := marked(axes, rows...)
-	if len(s.Against.Sessions) != 2 || fmt.Sprint(s.Front) != "[false true true]" || !s.Results[0].Bound || s.Results[1].Bound || s.Best != 1 {
-		t.Errorf("%d sessions count, front %v, bounds %v, best %d", len(s.Against.Sessions), s.Front, s.Results, s.Best)
-	}
+	must.Say(t, "2 [false true true] true false 1", len(s.Against.Sessions), fmt.Sprint(s.Front), s.Results[0].Bound, s.Results[1].Bound, s.Best)
 	if s = marked(axes, []compare.Values{figures(9, 0, 1), figures(5, 1, 1), figures(6, 1, 1), figures(7, 0, 1)}); s.Best >= 0 || slices.Contains(s.Front, true) {
 		t.Errorf("front %v, best %d where no point could have run", s.Front, s.Best)
 	}
@@ -190,9 +180,7 @@ func TestMark(t *testing.T) {
 func TestAlike(t *testing.T) {
 	a, b := figures(5, 1, 0), figures(6, 0, 0)
 	s := marked([]Axis{{"a.x", []string{"1", "2"}}, {"a.y", []string{"1", "2"}}}, []compare.Values{b, a, a, b, b}, []compare.Values{b, b, b, a, a})
-	if fmt.Sprint(s.Same, s.Inert, s.Front) != "[0 0 2 2] [false true] [true false true false]" {
-		t.Errorf("same as %v, inert %v, front %v", s.Same, s.Inert, s.Front)
-	}
+	must.Equal(t, fmt.Sprint(s.Same, s.Inert, s.Front), "[0 0 2 2] [false true] [true false true false]", s.Same, s.Inert, s.Front)
 }
 
 // TestGroups: a window, or a project with a fifth of the whole, in which another point is the best is named.

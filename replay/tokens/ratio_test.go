@@ -54,9 +54,7 @@ func TestRatio(t *testing.T) {
 		{"claude-opus-4-5", "old", 1.24}, {"claude-fable-5", "new", 1.7}, {"claude-unheard-of-9", "", 1.24}, {"", "", 1.24}, {"gpt-5", "", 1},
 	}
 	for _, tt := range tests {
-		if got := tokens.Ratio(tt.model, tt.tokenizer); got != tt.want {
-			t.Errorf("%q %q: %g, want %g", tt.model, tt.tokenizer, got, tt.want)
-		}
+		must.Equal(t, tokens.Ratio(tt.model, tt.tokenizer), tt.want, tt.model, tt.tokenizer)
 	}
 }
 

@@ -1,6 +1,10 @@
 package wire
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
+)
 
 // TestFolded holds how clients write reminders into results, as the code of 2.1.332 does.
 func TestFolded(t *testing.T) {
@@ -11,8 +15,6 @@ func TestFolded(t *testing.T) {
 		`[{"type":"image"}]`:                `[{"type":"image"},{"type":"text","text":"one\n"},{"type":"text","text":"two\n"}]`,
 	} {
 		got := folded([]byte(`{"type":"tool_result","content":`+result+`,"tool_use_id":"a"}`), []string{"one", "two\n"})
-		if string(got) != `{"type":"tool_result","content":`+want+`,"tool_use_id":"a"}` {
-			t.Errorf("%s: %s", result, got)
-		}
+		must.Equal(t, string(got), `{"type":"tool_result","content":`+want+`,"tool_use_id":"a"}`, result)
 	}
 }

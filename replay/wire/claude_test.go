@@ -3,7 +3,7 @@ package wire_test
 import (
 	"cmp"
 	"fmt"
-	"slices"
+
 	"strings"
 	"testing"
 
@@ -168,9 +168,7 @@ func TestResultsOfOneMoment(t *testing.T) {
 		for _, part := range strings.Split(w.sent(t)[2], `"content":"r`)[1:] {
 			order = append(order, int(part[0]-'0'))
 		}
-		if !slices.Equal(order, tt.want) {
-			t.Errorf("%s, read back %v: results %v instead of %v", tt.version, tt.again, order, tt.want)
-		}
+		must.Equal(t, order, tt.want, tt.version, tt.again)
 	}
 }
 

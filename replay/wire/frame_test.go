@@ -88,9 +88,7 @@ func TestOwnReminders(t *testing.T) {
 				}
 			}
 		}
-		if strings.Join(got, ", ") != tt.want {
-			t.Errorf("%s %s: %q, want %q", tt.version, tt.lines, got, tt.want)
-		}
+		must.Equal(t, strings.Join(got, ", "), tt.want, tt.version, tt.lines)
 		w.answer("z", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
 		f := must.Get(session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{}))(t)
 		defer f.Close()
@@ -180,9 +178,7 @@ func TestSystemTurns(t *testing.T) {
 		w.user("u1", "go")
 		w.add("x1", "attachment", `"attachment":{"type":"new_kind"},"renderedRole":"system","rendered":[{"content":"first"}]`)
 		w.answer("a1", model, `{"type":"text","text":"done"}`)
-		if got := strings.Contains(strings.Join(w.sent(t), "\n"), `"role":"system"`); got != want {
-			t.Errorf("%s: the system role %v, want %v", model, got, want)
-		}
+		must.Equal(t, strings.Contains(strings.Join(w.sent(t), "\n"), `"role":"system"`), want, model)
 	}
 }
 

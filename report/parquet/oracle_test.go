@@ -60,9 +60,7 @@ func read(t *testing.T, data []byte) (rows []string, groups int) {
 		}
 		must.Do(t, r.Close())
 	}
-	if int64(len(rows)) != f.NumRows() {
-		t.Errorf("%d rows, the footer says %d", len(rows), f.NumRows())
-	}
+	must.Equal(t, int64(len(rows)), f.NumRows())
 	return rows, len(f.RowGroups())
 }
 
@@ -153,9 +151,7 @@ func TestSchema(t *testing.T) {
 	optional int64 at (TIMESTAMP(isAdjustedToUTC=true,unit=MICROS));
 	optional int64 usd (DECIMAL(18,9));
 }`
-	if got := f.Schema().String(); got != want {
-		t.Errorf("got %s", got)
-	}
+	must.Equal(t, f.Schema().String(), want)
 	if v, _ := f.Lookup("schema"); v != "ctxkit.rows/v1" {
 		t.Errorf("schema %q", v)
 	}

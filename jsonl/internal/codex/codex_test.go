@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -105,10 +106,7 @@ func outline(w *foreign.Writer, n int, e *jsonl.Entry) string {
 
 func TestConvert(t *testing.T) {
 	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "parentless", "old", "local", "server"} {
-		content, err := os.ReadFile("testdata/" + name + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		lines, w := run(t, name, content)
 		var got strings.Builder
 		for i, e := range lines {
@@ -119,10 +117,7 @@ func TestConvert(t *testing.T) {
 			fmt.Fprintln(&got, outline(w, i+1, e))
 		}
 		_, _, aside := w.Account()
-		list, err := json.Marshal(aside)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(json.Marshal(aside))(t)
 		fmt.Fprintf(&got, "set aside: %s\n", list)
 		for _, r := range w.Remarks {
 			fmt.Fprintf(&got, "%d %s %s\n", r.Line, r.Code, r.Text)
@@ -133,10 +128,7 @@ func TestConvert(t *testing.T) {
 
 // TestOwnSummary: a response is a compaction's summary where it is all of it, and not where the summary ends as it does.
 func TestOwnSummary(t *testing.T) {
-	content, err := os.ReadFile("testdata/local.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile("testdata/local.jsonl"))(t)
 	for with, want := range map[string]int{"Use it:\\nTwo files": 2, "Use it:\\nIn short: Two files": 1} {
 		_, w := run(t, "local", bytes.ReplaceAll(content, []byte("Use it:\\nTwo files"), []byte(with)))
 		if _, _, aside := w.Account(); aside[asideSummary] != want {
@@ -157,10 +149,7 @@ func TestLooks(t *testing.T) {
 		{`{"type":"session","payload":{}}`, false},
 		{"", false},
 	} {
-		got := foreign.Looks(foreign.NewBeginning([]byte(tt.text), true), "", []foreign.Form{Form()}) != nil
-		if got != tt.want {
-			t.Errorf("%s: %t", tt.text, got)
-		}
+		must.Equal(t, foreign.Looks(foreign.NewBeginning([]byte(tt.text), true), "", []foreign.Form{Form()}) != nil, tt.want, tt.text)
 	}
 }
 
@@ -176,13 +165,8 @@ func TestAdded(t *testing.T) {
 		"hello":                                                                         false,
 		"":                                                                              false,
 	} {
-		raw, err := json.Marshal([]text{{Type: "input_text", Text: "first"}, {Type: "input_text", Text: said}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := added(raw); got != want {
-			t.Errorf("%q: %t", said, got)
-		}
+		raw := must.Get(json.Marshal([]text{{Type: "input_text", Text: "first"}, {Type: "input_text", Text: said}}))(t)
+		must.Equal(t, added(raw), want, said)
 	}
 }
 
@@ -198,9 +182,7 @@ func TestShortened(t *testing.T) {
 		{"ééééé", 6, "é…1 tokens truncated…é"},
 		{"0123456789", 0, "…3 tokens truncated…"},
 	} {
-		if got := shortened(tt.text, tt.room); got != tt.want {
-			t.Errorf("%s, %d: %s", tt.text, tt.room, got)
-		}
+		must.Equal(t, shortened(tt.text, tt.room), tt.want, tt.text, tt.room)
 	}
 }
 
@@ -243,10 +225,7 @@ func mutants(files [][]byte, n int, each func(seed int, content []byte)) {
 
 func fixtures(t testing.TB) (files [][]byte) {
 	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "old"} {
-		b, err := os.ReadFile("testdata/" + name + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		files = append(files, b)
 	}
 	return files
@@ -254,23 +233,11 @@ func fixtures(t testing.TB) (files [][]byte) {
 
 // corpus are the beginnings of real rollouts.
 func corpus(t testing.TB, most int64) (files [][]byte) {
-	list, err := filepath.Glob(filepath.Join(os.Getenv("CTXKIT_CODEX"), "*.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(filepath.Glob(filepath.Join(os.Getenv("CTXKIT_CODEX"), "*.jsonl.gz")))(t)
 	for _, path := range list {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(io.LimitReader(z, most))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(path))(t)
+		z := must.Get(gzip.NewReader(f))(t)
+		b := must.Get(io.ReadAll(io.LimitReader(z, most)))(t)
 		files = append(files, b)
 		f.Close()
 	}
@@ -351,8 +318,6 @@ func TestTrigger(t *testing.T) {
 				got += meta.Trigger
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		must.Equal(t, got, c.want, c.name)
 	}
 }

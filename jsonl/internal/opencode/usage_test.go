@@ -3,6 +3,8 @@ package opencode
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestUsage(t *testing.T) {
@@ -22,9 +24,7 @@ func TestUsage(t *testing.T) {
 		{"1.14.30", `{"input":10,"output":-3,"reasoning":1e300}`, maxTokens},
 	} {
 		var tokens tokens
-		if err := json.Unmarshal([]byte(tt.tokens), &tokens); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(tt.tokens), &tokens))
 		if u := tokens.usage(tt.version, 0.5); u.Output != tt.output || u.Cost != 0.5 || u.Details.Thinking != count(tokens.Reasoning) {
 			t.Errorf("%s: %s: %+v, want output %d", tt.version, tt.tokens, u, tt.output)
 		}

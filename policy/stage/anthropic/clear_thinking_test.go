@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -86,9 +87,7 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 			return
 		}
 		// The newest turns leave; that of message 5 is now the last.
-		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 1, 2, 5, 6, 7}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 1, 2, 5, 6, 7}}))(t)
 	}
 	r.All()
 	n := len(r.View.Edits())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -88,9 +89,7 @@ func TestClearToolUsesStateless(t *testing.T) {
 		if k == 5 {
 			short := policy.NewContent(0, "short")
 			for _, m := range []int{2, 4, 6, 8} {
-				if _, err := r.View.Apply(policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &short}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.View.Apply(policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &short}))(t)
 			}
 		}
 	}
@@ -138,9 +137,7 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
 	r.Each = func(k int) {
 		if k == 4 {
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 6}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 6}}))(t)
 		}
 	}
 	r.All()
@@ -156,10 +153,7 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 
 // The API's own notation and the plain number are the same.
 func TestClearToolUsesNotation(t *testing.T) {
-	p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages: [clear_tool_uses]\n"), stagetest.Registry(t, defineClearToolUses()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages: [clear_tool_uses]\n"), stagetest.Registry(t, defineClearToolUses()), nil))(t)
 	stagetest.Rows(t, `
 keep           | 4                                    | 4
 keep           | 0                                    | 0
@@ -251,9 +245,7 @@ func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
 		default:
 			return
 		}
-		if _, err := r.View.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(e))(t)
 	}
 	r.All()
 	seen := 0

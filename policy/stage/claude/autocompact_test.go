@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -227,9 +228,7 @@ func TestAutocompactFails(t *testing.T) {
 			if e.Kind != policy.KindFail || e.Call != nil || i == 0 && (e.Detail["input_tokens"] != tt.size || !strings.Contains(e.Reason, tt.reason)) {
 				t.Errorf("%+v: try %d is %s, %s %+v", tt, i+1, e.Kind, e.Reason, e.Detail)
 			}
-			if last := tt.most > 0 && i == tt.most-1; last != strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", tt.most)) {
-				t.Errorf("%+v: try %d: %s", tt, i+1, e.Reason)
-			}
+			must.Equal(t, tt.most > 0 && i == tt.most-1, strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", tt.most)), tt, e.Reason)
 		}
 	}
 }
@@ -253,11 +252,9 @@ func TestAutocompactRequest(t *testing.T) {
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = tt.prefix })))
 			r.Overhead = 700
 			r.View.Join(0)
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
 				Role: "user", Attached: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5000}},
-			}}}); err != nil {
-				t.Fatal(err)
-			}
+			}}}))(t)
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 0, policy.Context{})
 			edits := r.View.Edits()
@@ -282,9 +279,8 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	r.Fire(policy.Prepare, 2, policy.Context{})
 	edits := r.View.Edits()
 	// The first round, 300 without its image, goes; the marker's 13 come.
-	if call := edits[len(edits)-1].Call; call.Retries != 1 || call.Input != 1400-300+13 {
-		t.Errorf("the call: %+v, want input %d after one retry", call, 1400-300+13)
-	}
+	call := edits[len(edits)-1].Call
+	must.Say(t, "1 1113", call.Retries, call.Input)
 }
 
 // compactionCall is the compaction's own request, also one that fails, where excess tokens of it do not fit (negative:
@@ -350,9 +346,7 @@ func TestAutocompactRetries(t *testing.T) {
 				if tt.sent > 0 {
 					_, after, _ = strings.Cut(reason, fmt.Sprintf("does not fit %s", policy.Thousands(limit)))
 				}
-				if after != tt.reason {
-					t.Errorf("reason %q, want %q at its end", reason, tt.reason)
-				}
+				must.Equal(t, after, tt.reason, reason)
 			})
 		}
 	}
@@ -432,9 +426,7 @@ session | -699 | 700 | true
 		case (e.Kind == policy.KindFail) != tooBig:
 			t.Errorf("%s, %d over: %s, %q", prefix, excess, e.Kind, e.Reason)
 		case tooBig:
-			if e.Detail["input_tokens"] != alone+input {
-				t.Errorf("%s: %+v, want input %d", prefix, e.Detail, alone+input)
-			}
+			must.Equal(t, e.Detail["input_tokens"], alone+input, prefix, e.Detail)
 		case e.Call.Input != alone+input || e.Call.Prompt != 1257 || e.Call.Prefix != prefix:
 			t.Errorf("%s: %+v, want input %d", prefix, e.Call, alone+input)
 		}

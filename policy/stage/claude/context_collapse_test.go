@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -70,9 +71,7 @@ func TestContextCollapseExample(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), nil))
 		edits := prepare(t, r, 0)
 		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
-		if edits[0].Reason != "recorded, line 90: a span staged, risk 0.12" || edits[1].Reason != "recorded, line 91" {
-			t.Errorf("reasons %q and %q", edits[0].Reason, edits[1].Reason)
-		}
+		must.Say(t, "recorded, line 90: a span staged, risk 0.12 recorded, line 91", edits[0].Reason, edits[1].Reason)
 		stagetest.Same(t, want, stagetest.Order(r))
 		s1 := r.View.IDs()[2]
 		if got := r.View.Replacement(policy.Target{Item: s1}).Text; got != content || r.View.Role(s1) != session.User {
@@ -92,9 +91,7 @@ func TestContextCollapseExample(t *testing.T) {
 		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
 		stagetest.Same(t, want, stagetest.Order(r))
 		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
-		if !strings.HasPrefix(text, `<collapsed id="`) || !strings.HasSuffix(text, "</collapsed>") || !strings.Contains(text, "6. All user messages:") {
-			t.Errorf("the placeholder is %q", text)
-		}
+		must.Say(t, "true true true", strings.HasPrefix(text, `<collapsed id="`), strings.HasSuffix(text, "</collapsed>"), strings.Contains(text, "6. All user messages:"))
 	})
 }
 
@@ -153,9 +150,7 @@ func TestContextCollapseDropped(t *testing.T) {
 			r.View.Join(m)
 		}
 		for _, id := range items {
-			if _, err := r.View.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}))(t)
 		}
 		return r
 	}
@@ -197,9 +192,8 @@ func TestContextCollapseAuto(t *testing.T) {
 	}
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
 	p := &ContextCollapse{}
-	if a, b, c := p.Thresholds(w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000})); a != 147000 || b != 167000 || c != 147000 {
-		t.Errorf("with automatic compaction off: %d, %d, %d", a, b, c)
-	}
+	a, b, c := p.Thresholds(w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000}))
+	must.Say(t, "147000 167000 147000", a, b, c)
 }
 
 // One span a request is staged; each is asked for once, and committed as it was staged.
@@ -353,9 +347,8 @@ func TestContextCollapseFolds(t *testing.T) {
 		t.Fatalf("-want +got\n%s", diff)
 	}
 	stagetest.Same(t, []string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000)))
-	if edits := prepare(t, r, 1000); len(edits) > 0 || len(stagetest.Order(r)) != 2 {
-		t.Errorf("one placeholder was folded: %v", acts(edits))
-	}
+	edits := prepare(t, r, 1000)
+	must.Say(t, "0 2", len(edits), len(stagetest.Order(r)))
 }
 
 // An outline of placeholders quotes no more of all of them than it would of one, so that many fold into less.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -19,10 +20,7 @@ import (
 // facts are what the code of each release says, by release and fact (scripts/upstream).
 func facts(t *testing.T) (releases []string, facts map[string]map[string]string) {
 	t.Helper()
-	f, err := os.Open("testdata/facts.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("testdata/facts.tsv"))(t)
 	defer f.Close()
 	facts = map[string]map[string]string{}
 	in := bufio.NewScanner(f)
@@ -42,20 +40,14 @@ func facts(t *testing.T) (releases []string, facts map[string]map[string]string)
 
 // Every preset states what the code of its releases does.
 func TestFacts(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	library := preset.New(reg)
 	releases, facts := facts(t)
 	if len(releases) < 70 {
 		t.Fatalf("facts of %d releases", len(releases))
 	}
 	for _, release := range releases {
-		p, err := library.Load("claude-code@" + release)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(library.Load("claude-code@" + release))(t)
 		f := facts[release]
 		number := func(fact string) int {
 			n, err := strconv.Atoi(f[fact])
@@ -65,15 +57,10 @@ func TestFacts(t *testing.T) {
 			return n
 		}
 		is := func(what string, got, want any) {
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s of %s: %s: %v, the code says %v", p.Name, release, what, got, want)
-			}
+			must.Equal(t, fmt.Sprint(got), fmt.Sprint(want), p.Name, release, what)
 		}
 		get := func(key string) string {
-			value, err := p.Get(key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(p.Get(key))(t)
 			return value
 		}
 
@@ -227,26 +214,14 @@ func TestFacts(t *testing.T) {
 
 // The policies of stages that no release has on by default state what the code had of them.
 func TestFactsOfThePipeline(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := preset.New(reg).Load("claude-code-pipeline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
+	p := must.Get(preset.New(reg).Load("claude-code-pipeline"))(t)
 	get := func(key string) string {
-		value, err := p.Get(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(p.Get(key))(t)
 		return value
 	}
 	memory := strings.Join([]string{get("session_memory.min_tokens"), get("session_memory.min_text_messages"), get("session_memory.max_tokens")}, "/")
-	gap, err := time.ParseDuration(get("microcompact_time.gap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gap := must.Get(time.ParseDuration(get("microcompact_time.gap")))(t)
 	after := fmt.Sprintf("%.0f/%s", gap.Minutes(), get("microcompact_time.keep_recent"))
 	releases, facts := facts(t)
 	for fact, want := range map[string]string{"session_memory": memory, "microcompact_time": after, "microcompact_cached": "code"} {

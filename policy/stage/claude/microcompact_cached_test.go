@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -40,9 +41,7 @@ func rounds(n int) *stagetest.Convo {
 
 func TestMicrocompactCachedCounts(t *testing.T) {
 	defaults := *defineMicrocompactCached().Params.(*MicrocompactCached)
-	if defaults.Trigger != 12 || defaults.Keep != 5 {
-		t.Errorf("the defaults are %+v", defaults)
-	}
+	must.Say(t, "12 5", defaults.Trigger, defaults.Keep)
 	for _, tt := range []struct {
 		results       int
 		trigger, keep int
@@ -138,9 +137,7 @@ func TestMicrocompactCachedLive(t *testing.T) {
 					if e.Stage = "another"; len(e.Items) == 0 {
 						e.Target = policy.Target{Item: 2}
 					}
-					if _, err := r.View.Apply(e); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(r.View.Apply(e))(t)
 				}
 			}
 			r.All()
@@ -243,9 +240,7 @@ func TestMicrocompactCachedAfterCompaction(t *testing.T) {
 	r.Each = func(k int) {
 		if k == 4 { // four results were there, three are deleted
 			keep := slices.Clone(r.View.IDs()[1:])
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(0, "summary")}}}, Keep: keep}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(0, "summary")}}}, Keep: keep}))(t)
 		}
 	}
 	r.All()
@@ -272,9 +267,7 @@ func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 		default:
 			return
 		}
-		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: gone}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: gone}))(t)
 	}
 	r.All()
 	stagetest.Same(t, []string{"m2>m8"}, pins(r.View))
@@ -304,17 +297,14 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	r.Each = func(k int) {
 		off = append(off, r.View.Tokens()-r.View.PayloadTokens())
 		if k == 6 { // under the trigger again: 3 uses
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{3, 4, 5, 6, 7, 8}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{3, 4, 5, 6, 7, 8}}))(t)
 		}
 	}
 	r.All()
 	// Over 3 uses all but 2 are cleared, 92 tokens each; the deletion of the first takes the other 8 off.
 	stagetest.Same(t, []int{0, 0, 0, 0, 184, 276, 376, 100}, off, "taken off the payload")
 	edits := r.View.Edits()
-	if last := edits[len(edits)-1]; last.Kind != policy.KindServerKeep || last.Target.Item != 2 {
-		t.Errorf("the last edit is %s of message %d", last.Kind, last.Target.Item)
-	}
+	last := edits[len(edits)-1]
+	must.Say(t, "server_keep 2", last.Kind, last.Target.Item)
 	stagetest.Same(t, []string{"m2>m12"}, pins(r.View))
 }

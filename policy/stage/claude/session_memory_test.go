@@ -2,11 +2,12 @@ package claude
 
 import (
 	"fmt"
-	"slices"
+
 	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -70,9 +71,7 @@ func TestSessionMemoryWindow(t *testing.T) {
 			}
 			keep := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight})
 			want := r.View.IDs()[len(c.Messages)-tt.want:]
-			if !slices.Equal(keep, want) {
-				t.Errorf("kept %v, want the last %d of %d", keep, tt.want, len(c.Messages))
-			}
+			must.Equal(t, keep, want)
 		})
 	}
 }
@@ -94,9 +93,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	}
 	s := &sessionMemory{SessionMemory: *memory(nil)}
 	// 10,000 tokens and 5 texts from the second result on.
-	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, r.View.IDs()[1:]) {
-		t.Errorf("kept %v, want everything from the calls on", got)
-	}
+	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), r.View.IDs()[1:])
 
 	// Lines of one message count one by one, and none is left behind.
 	c = stagetest.Talk(`prompt go`)
@@ -112,9 +109,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	for m := range c.Messages {
 		r.View.Join(m)
 	}
-	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, []policy.ItemID{1, 2}) {
-		t.Errorf("kept %v, want the message of five lines and what follows", got)
-	}
+	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{1, 2})
 }
 
 // TestSessionMemoryBoundary: nothing before an earlier compaction is taken up again, nor its summary or what it
@@ -129,18 +124,14 @@ func TestSessionMemoryBoundary(t *testing.T) {
 		r.View.Join(m)
 	}
 	text := []policy.Content{policy.NewContent(jsonl.KindText, "x")}
-	if _, err := r.View.Apply(policy.Edit{
+	must.Get(r.View.Apply(policy.Edit{
 		Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: text}},
 		Keep: []policy.ItemID{2, 3}, Tail: []policy.Synthetic{{Role: "user", Attached: true, Contents: text}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	r.View.Join(4)
 	r.View.Join(5)
 	s := &sessionMemory{SessionMemory: *memory(nil)}
-	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, []policy.ItemID{2, 3, 4, 5}) {
-		t.Errorf("kept %v, want what stands since the boundary", got)
-	}
+	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{2, 3, 4, 5})
 }
 
 // TestSessionMemoryUpdates holds the rules by which the summary is brought up to date: each response is its size and
@@ -350,13 +341,9 @@ func TestSessionMemoryCovers(t *testing.T) {
 		"Below is a summary of the session so far:\n\n# Session Title\n[line 0] \"prompt 0\"": true,
 		"# Worklog\nN/A": true, "prompt 0": true, "answer 0": true, "prompt 1": false, "answer 4": false,
 	} {
-		if strings.Contains(text, want) != in {
-			t.Errorf("%q in the summary: %t, want %t\n%s", want, !in, in, text)
-		}
+		must.Equal(t, strings.Contains(text, want), in, text)
 	}
-	if got := r.View.IDs()[:11]; !slices.Equal(got, []policy.ItemID{-1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
-		t.Errorf("items %v", got)
-	}
+	must.Equal(t, r.View.IDs()[:11], []policy.ItemID{-1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 }
 
 // TestSessionMemoryWording: the words around the summary, and that a recorded summary is taken as it stands.

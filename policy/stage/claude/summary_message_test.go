@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -210,18 +211,12 @@ func TestCorpusSummaryMessages(t *testing.T) {
 	named := regexp.MustCompile(`(?s)\n\n` + regexp.QuoteMeta(details) + `([^\n]*)`)
 	same, of := 0, 0
 	for _, path := range files {
-		f, err := session.Load(path, session.LoadOptions{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{Jobs: 2}))(t)
 		for _, b := range f.Main.Boundaries {
 			if b.Summary < 0 {
 				continue
 			}
-			text, err := f.Main.Text(b.Summary, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(f.Main.Text(b.Summary, 0))(t)
 			of++
 			st := SummaryText{Version: b.Version, Auto: b.Trigger == "auto"}
 			body := strings.TrimPrefix(text, opening)

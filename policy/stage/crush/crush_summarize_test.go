@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -118,9 +119,8 @@ func TestCrushSummarizeCounters(t *testing.T) {
 		r.View.Join(m)
 	}
 	r.Fire(policy.Manual, 1, policy.Context{})
-	if got := strings.Join(stagetest.Order(r), " "); got != "summary" || s.prompt != 0 || s.output != 500 {
-		t.Errorf("%s; counters %d and %d, want 0 and the summary's 500", got, s.prompt, s.output)
-	}
+	got := strings.Join(stagetest.Order(r), " ")
+	must.Say(t, "summary 0 500", got, s.prompt, s.output)
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})

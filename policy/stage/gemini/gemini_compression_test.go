@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -65,9 +66,7 @@ func units(t *testing.T, v any) int {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(v))
 	return jsonl.Measure(strings.TrimSuffix(b.String(), "\n")).UTF16
 }
 
@@ -356,20 +355,15 @@ func TestGeminiFailed(t *testing.T) {
 		t.Errorf("the call that was thrown away: %+v, %+v", e, e.Call)
 	}
 	r.Fire(policy.Manual, 5, policy.Context{}) // by hand it is tried again, and thrown away again
-	if n := len(r.View.Edits()); n != 3 || r.View.Edits()[2].Kind != policy.KindFail || r.View.Edits()[2].Trigger != "manual" || r.View.Epoch() != 0 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	n := len(r.View.Edits())
+	must.Say(t, "3 fail manual 0", n, r.View.Edits()[2].Kind, r.View.Edits()[2].Trigger, r.View.Epoch())
 	r.Last.Usage.Input = 400000
 	r.Fire(policy.Manual, 5, policy.Context{})
-	if r.View.Epoch() != 1 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	must.Equal(t, r.View.Epoch(), 1)
 	// One that succeeded lets automatic ones be tried again.
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 400000}}
 	r.Fire(policy.Prepare, 6, policy.Context{})
-	if r.View.Epoch() != 2 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	must.Equal(t, r.View.Epoch(), 2)
 }
 
 // While nothing can be split it waits for a prompt, or an answer without calls.

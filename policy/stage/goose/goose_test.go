@@ -1,11 +1,11 @@
 package goose
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -94,9 +94,10 @@ func TestGooseCompactionInTurn(t *testing.T) {
 	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := bench(t, c, 1000, goose(nil))
 	r.Fire(policy.Manual, 1, policy.Context{})
-	if got := strings.Join(stagetest.Order(r), " "); got != "summary continue" || r.View.Edits()[0].Insert[1].Contents[0].Text != goOnAsked {
-		t.Errorf("asked for: %s", got)
-	}
+	got := strings.Join(stagetest.Order(r), " ")
+	must.Say(t, `summary continue Your context was compacted at the user's request. The previous message contains a summary of the conversation so far.
+Do not mention that you read a summary or that conversation summarization occurred.
+Just continue the conversation naturally based on the summarized context.`, got, r.View.Edits()[0].Insert[1].Contents[0].Text)
 }
 
 // Results are left out from the middle outwards, as filter_tool_responses of the source does.
@@ -118,9 +119,7 @@ func TestGooseLeftOut(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%d results, %d %%: %v, want %v", n, percent, got, want)
-		}
+		must.Equal(t, got, want, n, percent)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -57,9 +58,7 @@ func TestOpencodeOverflow(t *testing.T) {
 			// The same response is answered once.
 			n := len(r.View.Edits())
 			r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-			if len(r.View.Edits()) != n {
-				t.Errorf("the same response was answered again: %v", r.Edits())
-			}
+			must.Equal(t, len(r.View.Edits()), n)
 		})
 	}
 }

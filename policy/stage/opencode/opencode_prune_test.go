@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -135,12 +136,10 @@ false | 1 | false
 		r.View.Join(0)
 		r.View.Join(1)
 		r.View.Join(2)
-		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
+		must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
 			{Role: "user", Turn: request, Contents: []policy.Content{{Tokens: 1}}},
 			{Role: "assistant", Summary: true, Contents: []policy.Content{{Tokens: 1}}},
-		}, Keep: []policy.ItemID{0, 1, 2}}); err != nil {
-			t.Fatal(err)
-		}
+		}, Keep: []policy.ItemID{0, 1, 2}}))(t)
 		for m := 3; m < len(c.Messages); m++ {
 			r.View.Join(m)
 		}

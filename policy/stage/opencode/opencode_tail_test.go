@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -99,10 +100,7 @@ var tailModel = Model{Limit: Limit{Context: 200000, Output: 64000}}
 // sizeOf is the estimate of a stretch of OpenCode's messages, from their JSON.
 func sizeOf(t *testing.T, v Version, list []Message) int {
 	t.Helper()
-	data, err := json.Marshal(v.ToModelMessages(list, tailModel, ModelOptions{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(v.ToModelMessages(list, tailModel)))(t)
 	return EstimateText(string(data))
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -143,9 +144,7 @@ func TestPiSmall(t *testing.T) {
 			for range d.N(2) {
 				ids := r.View.IDs()
 				e := policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Stage: "test", Items: []policy.ItemID{ids[d.N(len(ids))]}}
-				if _, err := r.View.Apply(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.View.Apply(e))(t)
 			}
 			history, pending := split(r.View)
 			for _, ids := range [][]policy.ItemID{history, r.View.IDs()} {

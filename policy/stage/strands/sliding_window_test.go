@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -145,13 +146,10 @@ func TestSlidingWindowExample(t *testing.T) {
 		t.Fatalf("%d messages", r.View.Len())
 	}
 	r.Fire(policy.Prepare, 0, policy.Context{})
-	if r.View.Len() != 43 {
-		t.Error("it slides before a request, and should when the agent stops")
-	}
+	must.Equal(t, r.View.Len(), 43, "it slides before a request, and should when the agent stops")
 	r.Fire(policy.TurnEnd, 0, policy.Context{})
-	if first := r.View.IDs()[0]; r.View.Len() != 37 || first != 6 {
-		t.Errorf("%d messages from %d on, want 37 from 6 on", r.View.Len(), first)
-	}
+	first := r.View.IDs()[0]
+	must.Say(t, "37 6", r.View.Len(), first)
 }
 
 // One long run is never cut at a prompt, and is at any round.
@@ -194,9 +192,7 @@ func TestSlidingWindowFollows(t *testing.T) {
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(4, "request", "prompt")))
 	apply := func(e policy.Edit) {
-		if _, err := r.View.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(e))(t)
 	}
 	r.Each = func(k int) {
 		switch k {

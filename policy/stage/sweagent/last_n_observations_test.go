@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -33,9 +34,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 		}
 		Masked []*string
 	}
-	if err := json.Unmarshal(cases, &list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(cases, &list))
 	compared, masked := 0, 0
 	for number, tt := range list {
 		c := stagetest.Talk(`prompt "the task"`)

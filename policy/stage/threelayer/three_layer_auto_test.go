@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -47,9 +48,7 @@ func (l *lesson) length(t *testing.T) int {
 	if list == nil {
 		list = []map[string]any{}
 	}
-	if err := e.Encode(list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(list))
 	return jsonl.Measure(strings.TrimSuffix(b.String(), "\n")).UTF16
 }
 
@@ -197,10 +196,7 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text}
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
-		got := r.View.Edits()[0].Insert[0].Contents[0].Text
-		if got != "[Compressed]\n\n"+strings.Repeat("s", want) {
-			t.Errorf("a summary of %d: %d characters, want %d", n, len(got)-14, want)
-		}
+		must.Equal(t, r.View.Edits()[0].Insert[0].Contents[0].Text, "[Compressed]\n\n"+strings.Repeat("s", want), n)
 	}
 }
 

@@ -123,9 +123,7 @@ func TestRequestPath(t *testing.T) {
 	if len(listed) > 10 {
 		t.Errorf("%d files are listed", len(listed))
 	}
-	if !slices.Equal(order, listed) {
-		t.Errorf("a request passes %q, architecture.md lists %q", order, listed)
-	}
+	must.Equal(t, order, listed)
 }
 
 // architecture is the page.

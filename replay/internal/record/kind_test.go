@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -52,9 +53,7 @@ func TestCompactionKind(t *testing.T) {
 		c.b.Version, c.b.Before, c.b.Request, c.b.Summary = c.version, 2, 3, -1
 		conv.Boundaries = []session.Boundary{c.b}
 		r := &Record{Conv: conv, Models: price.Default(), Client: policy.RecorderOf(session.Product, stage.Families()), TTLs: lifetimes(conv)}
-		if got := r.CompactionKind(0); got != c.want {
-			t.Errorf("%s (%s): %s, want %s", c.what, c.version, got, c.want)
-		}
+		must.Equal(t, r.CompactionKind(0), c.want, c.what, c.version)
 	}
 }
 
@@ -70,8 +69,6 @@ func TestCompactionKindText(t *testing.T) {
 		{CompactionReactive, "auto", "auto, reactive: prompt too long"},
 		{CompactionModelChange, "model_change", "model change"},
 	} {
-		if got := c.kind.Text(c.trigger); got != c.want {
-			t.Errorf("%s by %s: %q, want %q", c.kind, c.trigger, got, c.want)
-		}
+		must.Equal(t, c.kind.Text(c.trigger), c.want, c.kind, c.trigger)
 	}
 }

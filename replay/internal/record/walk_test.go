@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -208,9 +209,7 @@ func TestWalk(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got calls
 			Walk(sketch(tt.words), &got)
-			if s := strings.Join(got, ", "); s != tt.want {
-				t.Errorf("%s\n got %s\nwant %s", tt.words, s, tt.want)
-			}
+			must.Equal(t, strings.Join(got, ", "), tt.want)
 		})
 	}
 }

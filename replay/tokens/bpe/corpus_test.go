@@ -64,9 +64,7 @@ func TestCorpus(t *testing.T) {
 				other = append(other, time.Since(begin).Seconds())
 				for i, text := range batch {
 					longest = max(longest, longestPiece(e, text))
-					if got[i] != want[i] {
-						t.Errorf("%.80q…, %d bytes: %d tokens, the stock encoder has %d", text, len(text), got[i], want[i])
-					}
+					must.Equal(t, got[i], want[i], text)
 				}
 				bytes, from = bytes+size, to
 			}

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // shape is a text of any length that is hard on an encoder.
@@ -94,9 +96,7 @@ func TestLongestPiece(t *testing.T) {
 		text := strings.Repeat("aab", 1000) + "a"
 		want := c.Count(text[:1000]) + c.Count(text[1000:2000]) + c.Count(text[2000:3000]) + c.Count(text[3000:])
 		c.most = 1000
-		if got := c.Count(text); got != want {
-			t.Errorf("%s: %d tokens, want %d", name, got, want)
-		}
+		must.Equal(t, c.Count(text), want, name)
 	}
 }
 
