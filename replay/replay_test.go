@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"testing"
@@ -14,7 +12,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/jsonl/synth"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -282,73 +279,5 @@ func TestOverheadIsCounted(t *testing.T) {
 	few := len(replayed(t, conv, named(t, "opencode-1.18"), replay.Options{}).Events)
 	if more := len(replayed(t, conv, named(t, "opencode-1.18"), replay.Options{Overhead: over}).Events); more <= few {
 		t.Errorf("%d events with a large overhead, %d with the recorded one", more, few)
-	}
-}
-
-// benchSession is a synthetic session of n requests, loaded.
-func benchSession(b *testing.B, n int) *session.Conversation {
-	var buf bytes.Buffer
-	opt := synth.Default()
-	opt.Requests = n
-	must.Get(synth.Generate(&buf, opt))(b)
-	b.SetBytes(int64(buf.Len()))
-	f := must.Get(session.LoadReader("synth", io.Reader(&buf), session.LoadOptions{Jobs: 2}))(b)
-	b.Cleanup(func() { f.Close() })
-	return f.Main
-}
-
-// BenchmarkReplay shows the cost of a replay as the session doubles: at most 2.3 times each step.
-func BenchmarkReplay(b *testing.B) {
-	for _, name := range []string{"none", "opencode", "claude-code-2.1.19"} {
-		for _, n := range []int{1000, 2000, 4000} {
-			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
-				conv := benchSession(b, n)
-				pol := named(b, name)
-				b.ReportAllocs()
-				b.ResetTimer()
-				for range b.N {
-					must.Get(replay.Run(conv, pol, replay.Options{}))(b)
-				}
-			})
-		}
-	}
-}
-
-// BenchmarkPolicies replays one record under one policy, under five, and under five with the regret.
-func BenchmarkPolicies(b *testing.B) {
-	names := []string{"opencode", "none", "recorded", "claude-code", "gemini-cli"}
-	for _, c := range []struct {
-		name   string
-		n      int
-		regret bool
-	}{{"one", 1, false}, {"five", 5, false}, {"five with regret", 5, true}} {
-		b.Run(c.name, func(b *testing.B) {
-			conv := benchSession(b, 1000)
-			b.ReportAllocs()
-			for b.Loop() {
-				rec := must.Get(replay.NewRecord(conv))(b)
-				for _, name := range names[:c.n] {
-					must.Get(rec.Replay(named(b, name), replay.Options{Regret: c.regret}))(b)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkStages replays a session under each stage alone.
-func BenchmarkStages(b *testing.B) {
-	reg := must.Get(registry())(b)
-	for _, d := range reg.Definitions() {
-		if d.Name == "program" {
-			continue // which starts a process
-		}
-		b.Run(d.Name, func(b *testing.B) {
-			conv, pol := benchSession(b, 1000), written(b, "stages: ["+d.Name+"]")
-			rec := must.Get(replay.NewRecord(conv))(b)
-			b.ReportAllocs()
-			for b.Loop() {
-				must.Get(rec.Replay(pol, replay.Options{}))(b)
-			}
-		})
 	}
 }

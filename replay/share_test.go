@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"os"
-
 	"slices"
 	"strings"
 	"sync"

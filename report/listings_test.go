@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"path/filepath"
-
 	"strings"
 	"testing"
 	"time"

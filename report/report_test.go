@@ -233,16 +233,3 @@ func hiddenRequests(t *testing.T, tl *replay.Timeline, n int) string {
 	}
 	return out
 }
-
-// BenchmarkRender writes a replay of 2,000 requests. A byte is one of the output.
-func BenchmarkRender(b *testing.B) {
-	tl := sample(2000)
-	for _, format := range []Format{FormatTable, FormatMarkdown, FormatJSON, FormatNDJSON, FormatCSV} {
-		b.Run(string(format), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				b.SetBytes(int64(len(render(b, Layout{Format: format, All: true}, tl))))
-			}
-		})
-	}
-}

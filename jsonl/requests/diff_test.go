@@ -3,7 +3,6 @@ package requests
 import (
 	"cmp"
 	"encoding/json"
-
 	"strings"
 	"testing"
 

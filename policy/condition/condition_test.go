@@ -155,13 +155,3 @@ func FuzzCondition(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkHolds(b *testing.B) {
-	c := must.Get(Compile("cold || used > 0.8 && tokens > 20000", nil))(b)
-	test := c.Test()
-	test.Used = 0.9
-	b.ReportAllocs()
-	for b.Loop() {
-		must.Get(test.Holds())(b)
-	}
-}

@@ -75,21 +75,3 @@ func TestLoadCopies(t *testing.T) {
 		t.Error("without its score")
 	}
 }
-
-func BenchmarkLoadFor(b *testing.B) {
-	reg := must.Get(stage.Registry())(b)
-	client := preset.Client{Product: "claude-code", Version: "2.1.30"}
-	for _, name := range []string{"claude-code-2.1.25", "claude-code@recorded-version", "opencode-1.1.36", "opencode"} {
-		b.Run(name+"/first", func(b *testing.B) {
-			for b.Loop() {
-				must.Get(preset.New(reg).LoadFor(name, client))(b)
-			}
-		})
-		b.Run(name+"/again", func(b *testing.B) {
-			presets := preset.New(reg)
-			for b.Loop() {
-				must.Get(presets.LoadFor(name, client))(b)
-			}
-		})
-	}
-}

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"errors"
-	"strconv"
 	"testing"
 	"time"
 
@@ -258,27 +257,6 @@ func TestNoTimes(t *testing.T) {
 		if i > 0 && cause.Kind != None {
 			t.Errorf("requests without a time take none: %s", cause)
 		}
-	}
-}
-
-// BenchmarkRequests simulates conversations that grow by three blocks a request, with three breakpoints as a client sets
-// them.
-func BenchmarkRequests(b *testing.B) {
-	for _, n := range []int{1000, 2000, 4000} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				var s Sim
-				for i := 1; i <= n; i++ {
-					end := Breakpoint{Position: 3*i + 1, Tokens: 20_000 + 300*i}
-					r := CachedRequest{Start: at(float64(i) / 4), Model: "m", Minimum: 1024, Tokens: end.Tokens,
-						Breakpoints: []Breakpoint{{Position: 0, Tokens: 20_000}, {Position: end.Position - 3, Tokens: end.Tokens - 300}, end}}
-					if _, _, err := s.Request(r); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
 	}
 }
 

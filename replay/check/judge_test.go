@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-
 	"regexp"
 	"slices"
 	"strconv"

@@ -3,7 +3,6 @@ package compare
 import (
 	"math"
 	"reflect"
-
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"

@@ -3,7 +3,6 @@ package regret
 import (
 	"fmt"
 	"math/bits"
-
 	"strings"
 	"testing"
 

@@ -2,7 +2,6 @@ package why_test
 
 import (
 	"os"
-
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"

@@ -3,7 +3,6 @@ package wire_test
 import (
 	"cmp"
 	"fmt"
-
 	"strings"
 	"testing"
 

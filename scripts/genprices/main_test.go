@@ -5,7 +5,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"

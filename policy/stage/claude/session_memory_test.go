@@ -2,7 +2,6 @@ package claude
 
 import (
 	"fmt"
-
 	"strings"
 	"testing"
 

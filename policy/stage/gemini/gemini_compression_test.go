@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,9 +9,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -23,138 +20,6 @@ func gemini(change func(*GeminiCompression)) *GeminiCompression {
 		change(&p)
 	}
 	return &p
-}
-
-// geminiContent is a message as Gemini CLI has it.
-type geminiContent struct {
-	Role  string           `json:"role"`
-	Parts []map[string]any `json:"parts"`
-}
-
-func contentOf(c *stagetest.Convo, m int) geminiContent {
-	msg := &c.Messages[m]
-	out := geminiContent{Role: "user"}
-	if msg.Role == session.Assistant {
-		out.Role = "model"
-	}
-	for b := range msg.Blocks {
-		bl := &msg.Blocks[b]
-		text := c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}]
-		switch bl.Kind {
-		case jsonl.KindThinking, jsonl.KindRedactedThinking:
-		case jsonl.KindToolUse:
-			out.Parts = append(out.Parts, map[string]any{"functionCall": map[string]any{"id": bl.ID, "name": bl.Name, "args": json.RawMessage(text)}})
-		case jsonl.KindToolResult:
-			key := "output"
-			if bl.IsError && !measure.Matches(shells(), c.ToolName(bl.ID), "") {
-				key = "error"
-			}
-			out.Parts = append(out.Parts, map[string]any{"functionResponse": map[string]any{"id": bl.ID, "name": c.ToolName(bl.ID), "response": map[string]any{key: text}}})
-		case jsonl.KindAttachment:
-			if text != "" {
-				out.Parts = append(out.Parts, map[string]any{"text": text})
-			}
-		default:
-			out.Parts = append(out.Parts, map[string]any{"text": text})
-		}
-	}
-	return out
-}
-
-// units is JSON.stringify(v).length.
-func units(t *testing.T, v any) int {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	must.Do(t, e.Encode(v))
-	return jsonl.Measure(strings.TrimSuffix(b.String(), "\n")).UTF16
-}
-
-// sourceSplit is findCompressSplitPoint; a user message is one that splits.
-func sourceSplit(chars []int, splits []bool, endsOpen bool, fraction float64) int {
-	total := 0
-	for _, n := range chars {
-		total += n
-	}
-	last, before := 0, 0
-	for i, n := range chars {
-		if splits[i] {
-			if float64(before) >= float64(total)*fraction {
-				return i
-			}
-			last = i
-		}
-		before += n
-	}
-	if !endsOpen {
-		return len(chars)
-	}
-	return last
-}
-
-// The place to split at is the source's, worked out from real JSON.
-func TestGeminiSplitSource(t *testing.T) {
-	seen := map[string]int{}
-	for seed := range uint64(1500) {
-		d := stagetest.NewDice(seed, nil)
-		c := d.Conversation()
-		for m := range c.Messages { // texts of arrays are not those of a string
-			for b := range c.Messages[m].Blocks {
-				if bl := &c.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && !bl.IsString {
-					c.Messages[m].Blocks[b] = withError(stagetest.Result(bl.ID, "x").Block, bl.IsError)
-					c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}] = "x"
-				}
-			}
-		}
-		r := stagetest.NewRun(t, c)
-		p := gemini(func(p *GeminiCompression) { p.Preserve = 0.05 + 0.9*float64(d.N(10))/9 })
-		var history []policy.ItemID
-		var chars []int
-		var splits []bool
-		var open session.OpenCalls
-		upTo := 1 + d.N(len(c.Messages))
-		for m := range upTo {
-			if c.Messages[m].RecordOnly {
-				r.View.Skip(m)
-				continue
-			}
-			r.View.Join(m)
-			history = append(history, policy.ItemID(m))
-			one := contentOf(c, m)
-			n := 0
-			if len(one.Parts) > 0 {
-				n = units(t, one)
-			}
-			chars = append(chars, n)
-			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && len(open) == 0)
-			open.Note(&c.Messages[m])
-		}
-		end := history[len(history)-1]
-		endsOpen := r.View.Role(end) == session.User || contents(r.View, nil).CallsTool(end)
-		s := newCompression(p)
-		want := sourceSplit(chars, splits, endsOpen, 1-p.Preserve)
-		if got := s.split(contents(r.View, nil), history); got != want {
-			t.Fatalf("seed %d: split at %d of %d, want %d", seed, got, len(chars), want)
-		}
-		switch want {
-		case 0:
-			seen["nothing"]++
-		case len(chars):
-			seen["all"]++
-		default:
-			seen["some"]++
-		}
-	}
-	for _, what := range []string{"nothing", "all", "some"} {
-		if seen[what] < 50 {
-			t.Errorf("%v: the test tests too little", seen)
-		}
-	}
-}
-
-func withError(b session.Block, isError bool) session.Block {
-	b.IsError = isError
-	return b
 }
 
 // The source's own cases.

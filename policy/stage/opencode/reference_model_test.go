@@ -103,11 +103,7 @@ func (v Version) userContent(m *Message) []Content {
 				content = append(content, textContent(p.Text))
 			}
 		case PartFile:
-			switch {
-			case p.MIME == "text/plain" || p.MIME == "application/x-directory":
-			case options.StripMedia && isMedia(p.MIME):
-				content = append(content, textContent(attachedLine(p)))
-			default:
+			if p.MIME != "text/plain" && p.MIME != "application/x-directory" {
 				content = append(content, fileContent(p))
 			}
 		case PartCompaction:
@@ -123,14 +119,6 @@ func textContent(text string) Content { return Content{Type: PartText, Text: tex
 
 func fileContent(p Part) Content {
 	return Content{Type: PartFile, MediaType: p.MIME, Filename: p.Filename, Data: p.URL}
-}
-
-func attachedLine(p Part) string {
-	name := "file"
-	if p.Filename != nil {
-		name = *p.Filename
-	}
-	return "[Attached " + p.MIME + ": " + name + "]"
 }
 
 // assistantConverter turns one assistant message into blocks: what lies between two step starts is an assistant
@@ -228,14 +216,8 @@ func (c *assistantConverter) tool(p Part) {
 
 func (c *assistantConverter) completed(p Part) ToolOutput {
 	text, attachments := p.State.Output, p.State.Attachments
-	switch limit := c.options.ToolOutputMaxChars; {
-	case p.State.Time.Compacted != 0:
+	if p.State.Time.Compacted != 0 {
 		text, attachments = ClearedText, nil
-	case limit > 0:
-		text = cutForCompaction(text, limit)
-	}
-	if c.options.StripMedia {
-		attachments = nil
 	}
 	var inside []Part
 	for _, a := range attachments {

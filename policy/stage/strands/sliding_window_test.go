@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -17,22 +15,6 @@ import (
 
 func sliding(messages int, every, cut string) *SlidingWindow {
 	return &SlidingWindow{Messages: messages, Every: every, Cut: cut}
-}
-
-// strandsTrim is the source's trim_index on messages: user or not, with toolResult or not; 0: nothing to trim.
-func strandsTrim(list []messageRun, window int) int {
-	if len(list) <= window {
-		return 0
-	}
-	at := len(list) - window
-	for at < len(list) {
-		if list[at].role != session.User || list[at].results {
-			at++
-			continue
-		}
-		return at
-	}
-	return 0
 }
 
 // runsOf is the messages of items, adjacent ones of one role as one.
@@ -51,55 +33,6 @@ func runsOf(c *stagetest.Convo, ids []policy.ItemID) (list []messageRun) {
 		}
 	}
 	return list
-}
-
-// The window is the source's, worked out anew from the whole list each time.
-func TestSlidingWindowSource(t *testing.T) {
-	trimmed := 0
-	for seed := range uint64(400) {
-		d := stagetest.NewDice(seed, nil)
-		c := d.Conversation()
-		p := sliding(2+d.N(12), d.Pick("turn_end", "request"), "prompt")
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), p))
-		var kept []policy.ItemID
-		slide := func() {
-			list := runsOf(c, kept)
-			if at := strandsTrim(list, p.Messages); at > 0 {
-				kept = nil
-				for _, run := range list[at:] {
-					kept = append(kept, run.items...)
-				}
-				trimmed++
-			}
-		}
-		joined, active := 0, false
-		r.Each = func(k int) {
-			for ; joined < c.Requests[k].Message; joined++ {
-				m := &c.Messages[joined]
-				if m.RecordOnly {
-					continue
-				}
-				if active && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
-					active = false
-					if p.Every == "turn_end" {
-						slide()
-					}
-				}
-				active = active || m.Class == session.ClassResponse
-				kept = append(kept, policy.ItemID(joined))
-			}
-			if p.Every == "request" {
-				slide()
-			}
-			if diff := cmp.Diff(kept, r.View.IDs()); diff != "" {
-				t.Fatalf("seed %d, request %d, %+v: -source +stage\n%s", seed, k+1, p, diff)
-			}
-		}
-		r.All()
-	}
-	if trimmed < 200 {
-		t.Errorf("%d times something left: the test tests too little", trimmed)
-	}
 }
 
 func TestSlidingWindowLimits(t *testing.T) {

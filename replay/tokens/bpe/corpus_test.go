@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,4 +125,9 @@ func corpusTexts(t *testing.T, dir string, wanted func(text string, hash uint64)
 		t.Fatalf("no sessions under %s", dir)
 	}
 	return list, len(seen)
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }
