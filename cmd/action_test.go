@@ -141,9 +141,7 @@ func (w *workflow) value(t *testing.T, text string, inputs map[string]string) st
 // would obey.
 func TestAction(t *testing.T) {
 	a := readAction(t)
-	if testing.Short() {
-		t.Skip("builds ctxkit")
-	}
+	must.BeCI(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("bash may be that of another system")
 	}

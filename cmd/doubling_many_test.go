@@ -15,9 +15,7 @@ import (
 // TestDoublingOfMany holds that of sessions with very much of one kind, larger ones than in TestDoubling, time and
 // memory grow with the input.
 func TestDoublingOfMany(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes 10 seconds")
-	}
+	must.BeCI(t)
 	t.Setenv("CTXKIT_CACHE", "off")
 	d := &doubling{dir: t.TempDir(), made: map[string]bool{}, leastCPU: 150 * time.Millisecond}
 	d.mostGrowth, d.mostBytes = 2.8, 2.8 // 4 is quadratic; times scatter, and slices grow in steps
@@ -54,7 +52,7 @@ func TestDoublingOfMany(t *testing.T) {
 	}
 	for _, line := range strings.Split(strings.TrimSpace(`
 10000 models     replay -p none -f ndjson
-20000 models     compare -p none -p opencode --cache equal -f json
+10000 models     compare -p none -p opencode --cache equal -f json
 40000 unreported replay -p none -f ndjson
 40000 once       replay -p none -f ndjson
 10000 automatic  replay -p swe-agent -f ndjson

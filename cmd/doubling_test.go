@@ -335,6 +335,7 @@ func (d *doubling) check(t *testing.T, s growth, folder bool, args []string) {
 // not with its square, for inputs of many shapes. Each command line takes a few of the shapes in turn, small ones; with
 // CTXKIT_LONG=1 it takes all, and large ones.
 func TestDoubling(t *testing.T) {
+	must.BeCI(t)
 	t.Setenv("CTXKIT_CACHE", "off")
 	// Tables that grow in steps weigh more in small inputs.
 	d, taken := &doubling{dir: t.TempDir(), made: map[string]bool{}, n: 800, leastCPU: 60 * time.Millisecond, mostGrowth: 3.0, mostBytes: 3.0}, 1

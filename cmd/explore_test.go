@@ -285,6 +285,7 @@ func TestExploreScreens(t *testing.T) {
 
 // TestExploreTerminal holds that a terminal shows the screens of all scenarios as they are kept, in all sizes.
 func TestExploreTerminal(t *testing.T) {
+	must.BeCI(t)
 	t.Setenv("NO_COLOR", "1")
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
 	tmux, program := terminals(t)
@@ -645,6 +646,7 @@ func exploreEmpty(t *testing.T, start func(dir string, inputs ...string) *driver
 
 // TestExploreWatch runs explore in a terminal, which gets another size, over a folder that a session is added to, and one that grows.
 func TestExploreWatch(t *testing.T) {
+	must.BeCI(t)
 	t.Setenv("NO_COLOR", "1")
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -122,6 +122,9 @@ func TestHostile(t *testing.T) {
 	type input struct{ path, color string }
 	var inputs []input
 	for turn := range leads {
+		if !must.CI() && turn%3 != 0 {
+			continue
+		}
 		name := []string{"s1", "a\x1b[31m\u202eb\u009b", "=1+1 @octocat #1", "::error::x ##[error]x", "<b>x<!--![i](http:) `|` www.evil.example"}[turn%5]
 		path := write(fmt.Sprintf("%d/%s.jsonl", turn, name), hostileSession(t, turn))
 		inputs = append(inputs, input{path, []string{"never", "always", "never", "never"}[turn%4]})

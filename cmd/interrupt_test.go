@@ -63,6 +63,7 @@ func interrupt(t *testing.T, signal os.Signal, code int) {
 
 // TestInterruptSweep holds that an interrupted sweep prints the points that are finished.
 func TestInterruptSweep(t *testing.T) {
+	must.BeCI(t)
 	path, err := exec.LookPath("ctxkit")
 	if err != nil {
 		t.Skip(err)

@@ -52,30 +52,33 @@ func TestProgramEnds(t *testing.T) {
 		if c.linux && runtime.GOOS != "linux" {
 			continue
 		}
-		dir := t.TempDir()
-		text := fmt.Sprintf("name: mine\nstages: [program: {command: [sample-program, %s], timeout: %s}]\n", c.words, c.limit)
-		must.Do(t, os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600))
-		run := exec.Command(path, "replay", session, "-p", "mine.yaml", "--allow-programs")
-		run.Dir = dir
-		must.Do(t, run.Start())
-		alive := filepath.Join(dir, "alive")
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			if _, err := os.Stat(alive); err == nil {
-				break
+		t.Run(fmt.Sprint(c.words, c.signal), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			text := fmt.Sprintf("name: mine\nstages: [program: {command: [sample-program, %s], timeout: %s}]\n", c.words, c.limit)
+			must.Do(t, os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600))
+			run := exec.Command(path, "replay", session, "-p", "mine.yaml", "--allow-programs")
+			run.Dir = dir
+			must.Do(t, run.Start())
+			alive := filepath.Join(dir, "alive")
+			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+				if _, err := os.Stat(alive); err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatal("the program has started no child")
+				}
 			}
-			if time.Now().After(deadline) {
-				t.Fatal("the program has started no child")
+			if c.signal != nil {
+				must.Do(t, run.Process.Signal(c.signal))
 			}
-		}
-		if c.signal != nil {
-			must.Do(t, run.Process.Signal(c.signal))
-		}
-		var exit *exec.ExitError
-		if err := run.Wait(); err != nil && !errors.As(err, &exit) || run.ProcessState.ExitCode() != c.want {
-			t.Errorf("%s, %v: ended with %v, want exit code %d", c.words, c.signal, err, c.want)
-		}
-		if !stopped(t, alive) {
-			t.Errorf("%s, %v: the child of the program lives", c.words, c.signal)
-		}
+			var exit *exec.ExitError
+			if err := run.Wait(); err != nil && !errors.As(err, &exit) || run.ProcessState.ExitCode() != c.want {
+				t.Errorf("%s, %v: ended with %v, want exit code %d", c.words, c.signal, err, c.want)
+			}
+			if !stopped(t, alive) {
+				t.Errorf("%s, %v: the child of the program lives", c.words, c.signal)
+			}
+		})
 	}
 }

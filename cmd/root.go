@@ -24,6 +24,9 @@ import (
 // execute runs one command line.
 func execute(sys *system, args []string) error {
 	root := newRoot(sys, args...)
+	root.SetIn(sys.in)
+	root.SetOut(sys.out) // before cobra's command completion is there: it keeps the output of then
+	root.SetErr(sys.err)
 	if sys.completing {
 		readAgain(root)
 		if last := len(args) - 1; last > 0 {
@@ -41,9 +44,6 @@ func execute(sys *system, args []string) error {
 		}
 	}
 	root.SetArgs(args)
-	root.SetIn(sys.in)
-	root.SetOut(sys.out)
-	root.SetErr(sys.err)
 	defer sys.printWarnings()
 	return root.Execute()
 }

@@ -2,10 +2,12 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -42,17 +45,51 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// TestScript runs testdata/script: one topic a file. `go test ./cmd -update` rewrites the wanted output in them.
+// TestScript runs testdata/script: one topic a file. `go test ./cmd -update` rewrites the wanted output in them. The
+// command run runs a command line in this process, since starting one takes longer than most command lines.
 func TestScript(t *testing.T) {
-	path := programPath(t)
-	testscript.Run(t, testscript.Params{
+	names := map[string]bool{}
+	for _, path := range must.Glob(t, 1, "testdata", "script", "*.txtar") {
+		for _, m := range regexp.MustCompile(`(?m)^(?:\[.*?\] )?env (.*)$`).FindAllStringSubmatch(string(must.Get(os.ReadFile(path))(t)), -1) {
+			for variable := range strings.FieldsSeq(m[1]) {
+				name, _, _ := strings.Cut(variable, "=")
+				names[name] = true
+			}
+		}
+	}
+	testscript.RunT(inTurn{t}, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               func(env *testscript.Env) error { return setupScript(env, path) },
+		Setup: func(env *testscript.Env) error {
+			for _, variable := range env.Vars {
+				name, _, _ := strings.Cut(variable, "=")
+				names[name] = true
+			}
+			return setupScript(env)
+		},
+		Condition: func(name string) (bool, error) { // what takes long
+			if name != "ci" {
+				return false, fmt.Errorf("unknown condition %s", name)
+			}
+			return must.CI(), nil
+		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits":  exits,
+			"run": func(ts *testscript.TestScript, neg bool, args []string) {
+				if len(args) < 1 || args[0] != "ctxkit" {
+					ts.Fatalf("usage: run ctxkit argument...")
+				}
+				if code := runHere(t, ts, names, args[1:]); (code != exitDone) != neg {
+					ts.Fatalf("exit code %d", code)
+				}
+			},
+			"exits": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					ts.Fatalf("usage: exits N [exec] ctxkit...")
+				}
+				exits(t, ts, names, args)
+			},
 			"broken": broken,
 			"damage": damage,
 			"touch":  touch,
@@ -64,24 +101,33 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// programPath builds ctxkit and returns the folders to look for it, first its own. It starts in half the time of the
-// tests' program, which stands in for it where it cannot be built, or where races are looked for.
-func programPath(t *testing.T) string {
-	t.Helper()
-	path, dir := os.Getenv("PATH"), t.TempDir()
-	if raced {
-		return path
+// inTurn runs scripts one after the other.
+type inTurn struct{ *testing.T }
+
+func (inTurn) Parallel()     {}
+func (inTurn) Verbose() bool { return testing.Verbose() }
+func (t inTurn) Run(name string, f func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { f(inTurn{t}) })
+}
+
+// runHere runs a command line in this process, with the script's working directory and variables.
+func runHere(t *testing.T, ts *testscript.TestScript, names map[string]bool, args []string) int {
+	back := must.Get(os.Getwd())(t)
+	must.Do(t, os.Chdir(ts.MkAbs(".")))
+	defer func() { must.Do(t, os.Chdir(back)) }()
+	for name := range names {
+		if was, ok := os.LookupEnv(name); ok {
+			defer os.Setenv(name, was)
+		} else {
+			defer os.Unsetenv(name)
+		}
+		must.Do(t, os.Setenv(name, ts.Getenv(name)))
 	}
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", dir+string(filepath.Separator), "..").CombinedOutput(); err != nil {
-		t.Logf("%v\n%s", err, out)
-		return path
-	}
-	return dir + string(filepath.ListSeparator) + path
+	return Run(t.Context(), args, strings.NewReader(""), ts.Stdout(), ts.Stderr())
 }
 
 // setupScript gives every script the sample sessions, the folders of programs and a home of its own.
-func setupScript(env *testscript.Env, path string) error {
-	env.Setenv("PATH", path)
+func setupScript(env *testscript.Env) error {
 	env.Setenv("GOGC", "400") // as in TestMain
 	home := filepath.Join(env.WorkDir, "home")
 	env.Setenv("HOME", home)
@@ -99,15 +145,14 @@ func setupScript(env *testscript.Env, path string) error {
 	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions")))
 }
 
-// exits N CMD...: the command ends with this code.
-func exits(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: exits N command...")
-	}
+// exits N [exec] ctxkit ARGUMENT...: the command line ends with this code.
+func exits(t *testing.T, ts *testscript.TestScript, names map[string]bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
+	if args[1] == "ctxkit" {
+		got = runHere(t, ts, names, args[2:])
+	} else if err := ts.Exec(args[2], args[3:]...); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) {
 			ts.Fatalf("%v", err)

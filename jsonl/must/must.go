@@ -2,6 +2,7 @@
 package must
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// CI reports whether tests have the time for their whole numbers.
-func CI() bool { return os.Getenv("CTXKIT_CI") != "" }
 
 // Get is the value of a call that may not fail: must.Get(os.ReadFile(path))(t).
 func Get[T any](v T, err error) func(t testing.TB) T {
@@ -71,6 +69,32 @@ func Fail[T any](_ T, err error) func(t testing.TB, want string, what ...any) {
 	}
 }
 
+// Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ".
+// A cell is JSON where its parameter is no string or it is quoted. A row whose call fails the test is named.
+func Rows(t *testing.T, text string, call any) {
+	t.Helper()
+	f := reflect.ValueOf(call)
+	for row := range strings.Lines(strings.TrimSpace(text)) {
+		if row, _, _ = strings.Cut(row, "# "); strings.TrimSpace(row) == "" {
+			continue
+		}
+		var in []reflect.Value
+		for i, cell := range strings.Split(strings.TrimSpace(row), " | ") {
+			v := reflect.New(f.Type().In(i))
+			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
+				v.Elem().SetString(cell)
+			} else if err := json.Unmarshal([]byte(cell), v.Interface()); err != nil {
+				t.Fatalf("%s: %v", row, err)
+			}
+			in = append(in, v.Elem())
+		}
+		before := t.Failed()
+		if f.Call(in); t.Failed() && !before {
+			t.Errorf("the row is %s", row)
+		}
+	}
+}
+
 // Glob is the files that match a path. A test ends where there are fewer than the least number.
 func Glob(t testing.TB, least int, path ...string) []string {
 	t.Helper()
@@ -79,4 +103,15 @@ func Glob(t testing.TB, least int, path ...string) []string {
 		t.Fatalf("%s: %d files", filepath.Join(path...), len(files))
 	}
 	return files
+}
+
+// CI reports whether tests that take long run, and samples are as large as in .ci/run: CTXKIT_CI is set there.
+func CI() bool { return os.Getenv("CTXKIT_CI") != "" }
+
+// BeCI skips a test that takes long elsewhere than in .ci/run.
+func BeCI(t testing.TB) {
+	t.Helper()
+	if !CI() {
+		t.Skip("it takes long, and CTXKIT_CI is not set")
+	}
 }

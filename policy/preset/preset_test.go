@@ -116,7 +116,7 @@ func TestPresets(t *testing.T) {
 func TestFor(t *testing.T) {
 	// A row is a name, the client and its version, the models' provider, the day, whether it records what was cleared, and what is
 	// chosen: policy, version, whether the session is older, and why, with what is said of newer ones in brackets.
-	stagetest.Rows(t, `
+	must.Rows(t, `
 none | claude-code | 2.1.43 | "" | 2026-02-17 | false | none  false
 claude-code-2.1.19 | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.19  false
 claude-code | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.30 2.1.43 false claude-code 2.1.43 recorded the session; [claude-code-2.1.304 is newer: for it, write claude-code@latest]

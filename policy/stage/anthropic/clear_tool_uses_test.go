@@ -154,7 +154,7 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 // The API's own notation and the plain number are the same.
 func TestClearToolUsesNotation(t *testing.T) {
 	p := must.Get(policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages: [clear_tool_uses]\n"), stagetest.Registry(t, defineClearToolUses()), nil))(t)
-	stagetest.Rows(t, `
+	must.Rows(t, `
 keep           | 4                                    | 4
 keep           | 0                                    | 0
 keep           | {tool_uses: 5}                       | 5

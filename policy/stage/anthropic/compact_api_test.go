@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -73,7 +74,7 @@ func TestCompactAPIInstructions(t *testing.T) {
 
 // The API's own notation and the plain number are the same.
 func TestCompactAPINotation(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 150001                              | 150001
 {input_tokens: 150002}              | 150002
 {type: input_tokens, value: 150003} | 150003
@@ -148,7 +149,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 func TestCompactAPIAfterClearing(t *testing.T) {
 	c := stagetest.Uses(4)
 	api := compacting(nil)
-	stagetest.Rows(t, `
+	must.Rows(t, `
 150000 | false
 150400 | true
 `, func(overhead int, want bool) {

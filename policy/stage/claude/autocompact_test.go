@@ -74,7 +74,7 @@ func TestAutocompactThreshold(t *testing.T) {
 }
 
 func TestAutocompactManual(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 replay | ["summarize@3"]
 ignore | null
 `, func(manual string, want []string) {
@@ -94,7 +94,7 @@ ignore | null
 // The newest rounds stay, each a response, the results of its calls and what else follows it, with what the client
 // attaches behind them. A response in several messages is one.
 func TestAutocompactKeepRecent(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 0 | ["summary","file a"]
 1 | ["summary","m5","m6","m7","file a"]
 2 | ["summary","m3","m4","m5","m6","m7","file a"]
@@ -166,7 +166,7 @@ func TestAutocompactItself(t *testing.T) {
 
 // A request that is too long drops its oldest rounds until the gap is covered.
 func TestAutocompactTooLong(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 it fits  | 0 | 3 | 0
 one over | 1 | 3 | 1
 `, func(name string, excess, retries, want int) {
@@ -356,7 +356,7 @@ func TestAutocompactRetries(t *testing.T) {
 // of 9; 1 of 4; 3 of 15, then 2 of 12.
 func TestAutocompactUnknownGap(t *testing.T) {
 	const marker = 13
-	stagetest.Rows(t, `
+	must.Rows(t, `
 10 | 0  | 3 | 0 | 0
 10 | 1  | 3 | 1 | 2
 10 | 60 | 1 | 1 | 2
@@ -401,7 +401,7 @@ func TestAutocompactMarkerCovered(t *testing.T) {
 
 // What the session's prefix adds counts against the limit, once.
 func TestAutocompactPrefixLimit(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # excess: of view and prompt alone, over the limit
 # input: over view and prompt, where nothing is dropped
 own     | 0    | 0   | false

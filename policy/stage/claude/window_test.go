@@ -3,6 +3,7 @@ package claude
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -102,7 +103,7 @@ func TestPercentOverride(t *testing.T) {
 
 // A name means a version of a model, not a later one that begins alike.
 func TestIsModel(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 claude-opus-5                   | opus-5   | true
 claude-opus-5-20261101          | opus-5   | true
 claude-opus-5[1m]               | opus-5   | true

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -536,7 +537,7 @@ func TestCodexCompactionImages(t *testing.T) {
 // A new context begins past the limit by the buffer, below 95 % of the window; nothing is asked for, nothing stays but what a
 // turn begins with.
 func TestCodexCompactionNewContext(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 272000  | 0     | 244800
 272000  | 10000 | 254800
 272000  | 16384 | 258400

@@ -248,7 +248,7 @@ func TestGeminiWaits(t *testing.T) {
 
 // What is summarised is sent twice: for the summary, and for its check.
 func TestGeminiCalls(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 200000 | true  | true
 200000 | false | true
 10000  | true  | false

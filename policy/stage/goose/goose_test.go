@@ -102,7 +102,7 @@ Just continue the conversation naturally based on the summarized context.`, got,
 
 // Results are left out from the middle outwards, as filter_tool_responses of the source does.
 func TestGooseLeftOut(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 10 | 0   | null
 0  | 100 | null
 1  | 100 | null
@@ -125,7 +125,7 @@ func TestGooseLeftOut(t *testing.T) {
 
 // A summary request that exceeds the window leaves results out; where that is not enough it fails.
 func TestGooseCompactionTooLong(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # text: tokens of a prompt
 1000   | 0 | true
 60000  | 1 | true
@@ -150,7 +150,7 @@ func TestGooseCompactionTooLong(t *testing.T) {
 
 // The source's own cases.
 func TestGooseCutoff(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 128000   | 0.8 | 15
 200000   | 0.8 | 24
 1000000  | 0.8 | 120
@@ -167,7 +167,7 @@ func TestGooseCutoff(t *testing.T) {
 }
 
 func TestGooseToolPairs(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # earlier: calls of the first turn
 # current: of the second, before the request
 at the cutoff and a batch        | 15 | 0  | 0

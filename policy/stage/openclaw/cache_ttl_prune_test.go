@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -188,7 +189,7 @@ func TestCacheTTLPruneChars(t *testing.T) {
 }
 
 func TestGlob(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 read    | read         | true
 read    | reader       | false
 read    | rea          | false
@@ -216,7 +217,7 @@ a**b    | ab           | true
 
 // TestLimits: nothing is cleared below the share at which trimming begins, whatever the share for clearing.
 func TestLimits(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 0.3 | 0.5 | [60000,100000]
 0.9 | 0.5 | [180000,180000]
 `, func(soft, hard float64, want []int) {

@@ -72,7 +72,7 @@ func TestOpencodeCompactionView(t *testing.T) {
 		}
 		return list
 	}
-	stagetest.Rows(t, `
+	must.Rows(t, `
 on overflow | false | ["user: What did we do so far?","assistant: ","user: Continue if you have next steps"]
 by hand     | true  | ["user: What did we do so far?","assistant: "]
 `, func(name string, manual bool, want []string) {

@@ -124,7 +124,7 @@ func TestOpencodePruneUnsent(t *testing.T) {
 // A compaction's own request counts as a user message, others that it inserts do not, and the walk goes no further back
 // than its summary.
 func TestOpencodePruneSummary(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # request: the first inserted message is the compaction's request
 # turns: after it
 true  | 1 | true  # the pair lies inside the two protected ones: its summary does not stop the walk

@@ -147,7 +147,7 @@ func TestOpencodeTailBudget(t *testing.T) {
 
 // The budget where none is set: a quarter of what is usable, the window less 32,000, within bounds.
 func TestOpencodeTailDefaultBudget(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 1.18.3 | 200000 | 8000
 1.18   | 200000 | 15000
 1.18.3 | 63996  | 7999
@@ -172,7 +172,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 }
 
 func TestOpencodeTailTurns(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # want: turns kept
 1.18.3 | -1 | 2
 1.18.3 | 0  | 0
@@ -206,7 +206,7 @@ func TestOpencodeTailNotAtResult(t *testing.T) {
 prompt go; assistant use a Read; answers result a ok  # 2
 assistant say well  # 3
 `)
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # stretch: of the messages from this one on
 1 | 0 | 1
 1 | 1 | 3

@@ -37,7 +37,7 @@ func runsOf(c *stagetest.Convo, ids []policy.ItemID) (list []messageRun) {
 
 func TestSlidingWindowLimits(t *testing.T) {
 	// A prompt, an answer, and so on: every second message may begin a window.
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # want: what is left at the last request
 20 | 40 | 39  # 40 would begin with an answer
 21 | 40 | 39  # 40 would begin with an answer

@@ -74,7 +74,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 
 // At each request the newest n stay, and what is masked stays masked. With polling, masking waits for so many.
 func TestLastNObservationsSteps(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 2 | 1 | ["clear@4 m2","clear@5 m4","clear@6 m6"]
 1 | 1 | ["clear@3 m2","clear@4 m4","clear@5 m6","clear@6 m8"]
 2 | 3 | ["clear@6 m2","clear@6 m4","clear@6 m6"]

@@ -201,7 +201,7 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 }
 
 func TestFirstUnits(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 abc | 3 | abc
 abc | 2 | ab
 a😀b | 3 | a😀
@@ -215,7 +215,7 @@ a😀b | 2 | a
 
 // [{"role":"user","content":"…"}] is 30 characters longer than its text. The prompt is of 11 tokens.
 func TestThreeLayerAutoSource(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 79997  | 80000 | 19999
 79998  | 80000 | 20000
 79999  | 80000 | 20000
@@ -248,7 +248,7 @@ func TestThreeLayerAutoSource(t *testing.T) {
 }
 
 func TestThreeLayerAutoLimits(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 199999 | -1 | false
 200000 | -1 | false
 200001 | -1 | true
