@@ -80,18 +80,18 @@ func TestReadDocument(t *testing.T) {
 
 // TestManyObjects: nothing is read of a document with more objects than the limit of entries; those in a text do not count.
 func TestManyObjects(t *testing.T) {
-	for text, want := range map[string]string{
-		`[{},{}]`:               `[{},{}]`,
-		`[{},{"a":{}}]`:         "",
-		`["{{{\"{",{},{}]`:      `["{{{\"{",{},{}]`,
-		`["{{{\\",{},{},{},{}]`: "",
-	} {
+	must.Rows(t, `
+[{},{}]               | [{},{}]
+[{},{"a":{}}]         | ""
+["{{{\"{",{},{}]      | ["{{{\"{",{},{}]
+["{{{\\",{},{},{},{}] | ""
+`, func(text, want string) {
 		got, err := InputLimits{Entries: 2}.ReadDocument(strings.NewReader(text))
 		var over *LimitError
 		if string(got) != want || errors.As(err, &over) != (want == "") {
 			t.Errorf("%s: %s, %v, want %q", text, got, err, want)
 		}
-	}
+	})
 }
 
 func TestLimitNames(t *testing.T) {

@@ -52,7 +52,16 @@ func TestCompactsAt(t *testing.T) {
 }
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 180000: "180,000", 1234567: "1,234,567", -999: "-999", -1000: "-1,000", -123456: "-123,456"} {
+	must.Rows(t, `
+0       | 0
+999     | 999
+1000    | 1,000
+180000  | 180,000
+1234567 | 1,234,567
+-999    | -999
+-1000   | -1,000
+-123456 | -123,456
+`, func(n int, want string) {
 		same(t, want, Thousands(n), n)
-	}
+	})
 }

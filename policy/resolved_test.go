@@ -98,12 +98,17 @@ func TestExtends(t *testing.T) {
 		t.Errorf("window %+v, shared %+v", p.Window, p.Stages[2].Shared)
 	}
 	must.Say(t, "3 5 7 chars", len(p.Stages), k.Count, k.Free, k.Style)
-	for key, want := range map[string]string{
-		"window.context": "dir/p.yaml:2:19", "window.buffer": "dir/mid.yaml:2:18", "window.tail": "",
-		"kinds": "base:6:16", "kinds.count": "dir/mid.yaml:3:20", "kinds.gap": "base:6:16", "kinds.style": "dir/p.yaml:3:20",
-	} {
+	must.Rows(t, `
+window.context | dir/p.yaml:2:19
+window.buffer  | dir/mid.yaml:2:18
+window.tail    | ""
+kinds          | base:6:16
+kinds.count    | dir/mid.yaml:3:20
+kinds.gap      | base:6:16
+kinds.style    | dir/p.yaml:3:20
+`, func(key, want string) {
 		same(t, want, p.Position(key).String(), key)
-	}
+	})
 
 	p = load("dir/sub/p.yaml", "extends: up.yaml\n")
 	must.Equal(t, p.Stages[1].Params.(*kinds).Count, 5, "a file two folders up was not found")
@@ -174,20 +179,17 @@ func TestSet(t *testing.T) {
 
 func TestTruthOfChanges(t *testing.T) {
 	resolve := library(map[string]string{"base": "truth: oracle\nstages: [kinds, picky]\n"})
-	for _, c := range []struct {
-		text string
-		want Truth
-	}{
-		{"extends: base\n", TruthOracle},
-		{"extends: base\nabout: other words\nset: {kinds.count: 3}\n", TruthOracle}, // the default
-		{"extends: base\nset: {kinds.count: 7}\n", TruthOwn},
-		{"extends: base\nstages: [kinds]\n", TruthOwn},
-		{"extends: base\nversion: '2'\n", TruthOwn},
-		{"extends: base\ntruth: described\nset: {kinds.count: 7}\n", TruthDescribed},
-		{"stages: [kinds]\n", ""},
-	} {
-		must.Equal(t, mustDecode(t, "p.yaml", c.text, resolve).Truth, c.want, c.text)
-	}
+	must.Rows(t, `
+"extends: base\n"   | oracle
+"extends: base\nabout: other words\nset: {kinds.count: 3}\n" | oracle  # the default
+"extends: base\nset: {kinds.count: 7}\n" | own
+"extends: base\nstages: [kinds]\n" | own
+"extends: base\nversion: '2'\n" | own
+"extends: base\ntruth: described\nset: {kinds.count: 7}\n" | described
+"stages: [kinds]\n" | ""
+`, func(text string, want Truth) {
+		must.Equal(t, mustDecode(t, "p.yaml", text, resolve).Truth, want, text)
+	})
 	p := mustDecode(t, "base", "truth: oracle\nstages: [kinds]\n", nil)
 	if p.Set("kinds.count", "0") == nil || p.Truth != TruthOracle {
 		t.Errorf("a refused value changed the truth to %q", p.Truth)
@@ -205,31 +207,31 @@ func TestKeys(t *testing.T) {
 
 // The window block has the shared parameters that stages of the policy read.
 func TestSharedKeys(t *testing.T) {
-	for _, tt := range []struct{ stages, want string }{
-		{"[]", "context models overhead tail answer"},
-		{"[trim, fold]", "context models overhead tail answer"},
-		{"[sweep]", "context models overhead tail answer buffer percent active"},
-		{"[compress, sweep]", "context models overhead tail answer buffer percent active"},
-		{"[spare]", "context models overhead tail answer room"},
-		{"[spare, compress]", "context models overhead tail answer buffer percent active room"},
-	} {
-		p := mustDecode(t, "p.yaml", "window: {buffer: 1, room: 2}\nstages: "+tt.stages+"\n", nil)
+	must.Rows(t, `
+[]                | context models overhead tail answer
+[trim, fold]      | context models overhead tail answer
+[sweep]           | context models overhead tail answer buffer percent active
+[compress, sweep] | context models overhead tail answer buffer percent active
+[spare]           | context models overhead tail answer room
+[spare, compress] | context models overhead tail answer buffer percent active room
+`, func(stages, want string) {
+		p := mustDecode(t, "p.yaml", "window: {buffer: 1, room: 2}\nstages: "+stages+"\n", nil)
 		var keys []string
 		for _, key := range p.Keys() {
 			if name, ok := strings.CutPrefix(key, "window."); ok {
 				keys = append(keys, name)
 			}
 		}
-		same(t, tt.want, strings.Join(keys, " "), tt.stages)
+		same(t, want, strings.Join(keys, " "), stages)
 		text := string(Marshal(p))
 		for key, line := range map[string]string{"buffer": "\n  buffer: 1\n", "room": "\n  room: 2\n"} {
 			read := slices.Contains(keys, key)
 			if _, err := p.Get("window." + key); (err == nil) != read || strings.Contains(text, line) != read {
-				t.Errorf("%s: Get %s: %v, Marshal:\n%s", tt.stages, key, err, text)
+				t.Errorf("%s: Get %s: %v, Marshal:\n%s", stages, key, err, text)
 			}
 		}
-		same(t, "p.yaml:1:18", p.Position("window.buffer").String(), tt.stages)
-	}
+		same(t, "p.yaml:1:18", p.Position("window.buffer").String(), stages)
+	})
 }
 
 // A copy shares nothing with the policy, nor a policy with the registry.
@@ -341,13 +343,18 @@ set: {kinds.least: {type: input_tokens, value: 1k}}
 	must.Say(t, "2500 100000 1000", k.Summary[0].Tokens, k.When.Value, k.Least.Value)
 	err := p.Set("window.context", "0.5M")
 	must.Say(t, "<nil> 500000", err, p.Window.Context)
-	for key, value := range map[string]string{
-		"kinds.count": "1k", "kinds.free": "1k", "kinds.trigger": "{tool_uses: 1k}", "window.overhead": "2G", "window.context": "0", "kinds.summary": "fixed: 0k",
-	} {
+	must.Rows(t, `
+kinds.count     | 1k
+kinds.free      | 1k
+kinds.trigger   | {tool_uses: 1k}
+window.overhead | 2G
+window.context  | 0
+kinds.summary   | fixed: 0k
+`, func(key, value string) {
 		if p.Set(key, value) == nil {
 			t.Errorf("%s: %s is taken", key, value)
 		}
-	}
+	})
 }
 
 // TestOverhead tells no system prompt from one of unknown size.

@@ -167,22 +167,19 @@ func TestUsed(t *testing.T) {
 	s.user(402)
 	s.answer(context(22000), text(40))
 	conv := s.load(t)
-	for _, tt := range []struct {
-		tail string
-		want []int
-	}{
-		{"after_last", []int{0, 20123 + 1001 + 100, 21550 + 20 + 101}},
-		// The first line of a response is not counted again, the others are.
-		{"after_first", []int{0, 20123 + 1001 + 100 + 7 + 7, 21550 + 20 + 101}},
-	} {
+	must.Rows(t, `
+after_last  | [0, 21224, 21671]
+# The first line of a response is not counted again, the others are.
+after_first | [0, 21238, 21671]
+`, func(tail string, want []int) {
 		p := &policy.Policy{Name: "nothing", Window: policy.DefaultWindow()}
-		p.Window.Tail = tt.tail
+		p.Window.Tail = tail
 		for i, q := range mains(replayed(t, conv, p, replay.Options{})) {
-			if i > 0 && q.Used != tt.want[i] {
-				t.Errorf("%s: request %d: used %d, want %d", tt.tail, q.N, q.Used, tt.want[i])
+			if i > 0 && q.Used != want[i] {
+				t.Errorf("%s: request %d: used %d, want %d", tail, q.N, q.Used, want[i])
 			}
 		}
-	}
+	})
 }
 
 // A client that counts a response whole does so where the file has only the beginning of its output.
@@ -258,7 +255,14 @@ func TestUsedAfterEdit(t *testing.T) {
 // used as it was before the compaction.
 func TestUsedAfterCompaction(t *testing.T) {
 	conv := loop(20000, 21200, 22400, 23600).load(t)
-	for summary, want := range map[int]int{3: 4, 4: 6, 5: 7, 3000: 4000, 3001: 4002, 3002: 4003} {
+	must.Rows(t, `
+3    | 4
+4    | 6
+5    | 7
+3000 | 4000
+3001 | 4002
+3002 | 4003
+`, func(summary, want int) {
 		saw := map[int]int{}
 		tl := replayed(t, conv, acting(policy.Respond|policy.Prepare, func(c *policy.Context) []policy.Edit {
 			if c.Moment == policy.Prepare {
@@ -282,7 +286,7 @@ func TestUsedAfterCompaction(t *testing.T) {
 		if want := 22450 + 1000 + rows[2].Tokens - 22400; saw[4] != want || rows[3].Used != want {
 			t.Errorf("a summary of %d tokens: used %d and %d at the next request, want %d", summary, saw[4], rows[3].Used, want)
 		}
-	}
+	})
 }
 
 // TestCutAgain: a block that was cut may be cut again where the view is made anew at that request, and nowhere else.

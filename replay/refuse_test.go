@@ -193,36 +193,33 @@ func TestThrashAndFailures(t *testing.T) {
 		s.answer(context(20000+2000*k), text(4000))
 	}
 	conv := s.load(t)
-	for _, c := range []struct {
-		name                             string
-		after                            []int
-		compactions, failed, thrash, run int
-	}{
-		{"none", nil, 0, 0, 0, 0},
-		{"failures", []int{0, -1, -1}, 0, 4, 0, 0},
-		{"good ones", []int{0, 10, 10}, 2, 0, 0, 0},
-		{"larger than before", []int{0, 90000, 90000, 10, 90000}, 4, 0, 3, 2},
-		{"with failures between", []int{0, 90000, -1, 90000, 90000}, 3, 2, 3, 3},
-	} {
+	must.Rows(t, `
+# name | after | compactions | failed | thrash | run
+none                  | null                         | 0 | 0 | 0 | 0
+failures              | [0, -1, -1]                  | 0 | 4 | 0 | 0
+good ones             | [0, 10, 10]                  | 2 | 0 | 0 | 0
+larger than before    | [0, 90000, 90000, 10, 90000] | 4 | 0 | 3 | 2
+with failures between | [0, 90000, -1, 90000, 90000] | 3 | 2 | 3 | 3
+`, func(name string, after []int, compactions, failed, thrash, run int) {
 		def := policy.Definition{
 			Name: "failing", Moments: policy.Prepare, Params: &struct{}{}, Summary: "It fails.", Source: "this test", Truth: policy.TruthDescribed,
-			New: func(any) (policy.Stage, error) { return failing{c.after}, nil },
+			New: func(any) (policy.Stage, error) { return failing{after}, nil },
 		}
 		pol := &policy.Policy{Name: "mine", Stages: []policy.StageConfig{{Definition: def, Params: def.Params}}}
 		tl := replayed(t, conv, pol, replay.Options{})
-		if got := tl.Totals; got.Compactions != c.compactions || got.Failed != c.failed || got.Thrash != c.thrash || got.ThrashRun != c.run {
-			t.Errorf("%s: %d compactions, %d failed, thrash %d, in a row %d", c.name, got.Compactions, got.Failed, got.Thrash, got.ThrashRun)
+		if got := tl.Totals; got.Compactions != compactions || got.Failed != failed || got.Thrash != thrash || got.ThrashRun != run {
+			t.Errorf("%s: %d compactions, %d failed, thrash %d, in a row %d", name, got.Compactions, got.Failed, got.Thrash, got.ThrashRun)
 		}
-		if own := tl.Cost().Own; own.Calls != c.failed/2 || own.Output != 7*c.failed/2 || own.Input.Input() != 70*c.failed/2 {
-			t.Errorf("%s: own calls %+v", c.name, own)
+		if own := tl.Cost().Own; own.Calls != failed/2 || own.Output != 7*failed/2 || own.Input.Input() != 70*failed/2 {
+			t.Errorf("%s: own calls %+v", name, own)
 		}
-		if c.compactions > 0 {
-			continue
+		if compactions > 0 {
+			return
 		}
 		for _, q := range mains(tl) {
-			must.Equal(t, q.Payload, q.Raw, c.name, q.N)
+			must.Equal(t, q.Payload, q.Raw, name, q.N)
 		}
-	}
+	})
 }
 
 // TestAlikeOnlyWithTheSameRefusals: policies whose stages do the same are not alike where one loses requests and the

@@ -197,12 +197,12 @@ func TestSavedIsOfTheSessionsRequests(t *testing.T) {
 // TestBigTriggersEverything: the shipped big session makes each stage work.
 func TestBigTriggersEverything(t *testing.T) {
 	conv := load(t, shipped+"/big.jsonl").Main
-	for policyName, stages := range map[string][]string{
-		"opencode-1.1.36":    {"opencode_prune", "opencode_compaction"},
-		"claude-code-2.1.19": {"microcompact_size", "autocompact"},
-		"claude-code-2.1":    {"autocompact"},
-		"recorded":           {"recorded"},
-	} {
+	must.Rows(t, `
+opencode-1.1.36    | ["opencode_prune", "opencode_compaction"]
+claude-code-2.1.19 | ["microcompact_size", "autocompact"]
+claude-code-2.1    | ["autocompact"]
+recorded           | ["recorded"]
+`, func(policyName string, stages []string) {
 		fired := map[string]int{}
 		for _, ev := range run(t, conv, policyName).Events {
 			fired[ev.Stage]++
@@ -212,7 +212,7 @@ func TestBigTriggersEverything(t *testing.T) {
 				t.Errorf("%s: %s never fired", policyName, s)
 			}
 		}
-	}
+	})
 }
 
 // TestDeterministic: the same input gives the same bytes at any GOMAXPROCS and any number of workers, twice.

@@ -172,31 +172,31 @@ func TestEditsAndTheCache(t *testing.T) {
 // TestCompactionCall: one that begins as the session does reads the warm cache; one with a prompt of its own reads
 // nothing.
 func TestCompactionCall(t *testing.T) {
-	for _, tt := range []struct {
-		prefix string
-		reads  bool
-	}{{"own", false}, {"session", true}} {
+	must.Rows(t, `
+own     | false
+session | true
+`, func(prefix string, reads bool) {
 		s := loop(20000, 21200, 22400)
 		tl := replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
 			if c.Request != 3 {
 				return nil
 			}
 			return []policy.Edit{{
-				Kind: policy.KindSummarize, Reason: "told to", Call: &policy.Call{Kind: "compaction", Prefix: tt.prefix, Prompt: 800, Output: 3000},
+				Kind: policy.KindSummarize, Reason: "told to", Call: &policy.Call{Kind: "compaction", Prefix: prefix, Prompt: 800, Output: 3000},
 				Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 2000}}}},
 			}}
 		}), replay.Options{})
 		before, call, after := tl.Requests[1], tl.Requests[2], tl.Requests[3]
-		if call.Kind != "compaction" || (call.Cache.Read == before.Payload) != tt.reads || !tt.reads && call.Cache.Uncached != call.Payload {
-			t.Errorf("%s: the call is %+v, the request before sent %d", tt.prefix, call.Cache, before.Payload)
+		if call.Kind != "compaction" || (call.Cache.Read == before.Payload) != reads || !reads && call.Cache.Uncached != call.Payload {
+			t.Errorf("%s: the call is %+v, the request before sent %d", prefix, call.Cache, before.Payload)
 		}
 		if !call.CostUSD.Known || call.CostUSD.Nano <= 0 {
-			t.Errorf("%s: it costs %s", tt.prefix, call.CostUSD)
+			t.Errorf("%s: it costs %s", prefix, call.CostUSD)
 		}
-		if m := after.Cache.Miss; m == nil || m.Kind != cache.Compacted || after.Cache.Read == 0 && tt.reads {
-			t.Errorf("%s: the request after it is %+v", tt.prefix, after.Cache)
+		if m := after.Cache.Miss; m == nil || m.Kind != cache.Compacted || after.Cache.Read == 0 && reads {
+			t.Errorf("%s: the request after it is %+v", prefix, after.Cache)
 		}
-	}
+	})
 }
 
 // TestCachePolicies: breakpoints, lifetime, prefix and warmth are the policy's.

@@ -192,23 +192,23 @@ func TestBoundsAreMarked(t *testing.T) {
 
 // TestPoorFitIsMarked holds that costs have a mark where the simulated cache does not fit the sessions.
 func TestPoorFitIsMarked(t *testing.T) {
-	for _, c := range []struct {
-		near int
-		mark string
-	}{{100, ""}, {60, "~"}} {
+	must.Rows(t, `
+100 | ""
+60  | ~
+`, func(near int, mark string) {
 		of := comparedSample(3)[0]
-		of.Sessions[0].Billed.Fit = &replay.CacheFit{Requests: 100, Recorded: 100, Near: c.near, Billed: amount(2000), Simulated: amount(2000)}
+		of.Sessions[0].Billed.Fit = &replay.CacheFit{Requests: 100, Recorded: 100, Near: near, Billed: amount(2000), Simulated: amount(2000)}
 		titles := []figureTitle{{figure: "requests"}, {figure: "cost_usd"}}
 		for _, row := range compareTotals(of.Policies, &of, titles).rows {
 			requests, cost := fmt.Sprint(row.cells[1]), fmt.Sprint(row.cells[2])
-			if strings.HasPrefix(requests, "~") || strings.HasPrefix(cost, "~") != (c.mark != "" && cost != "–") {
-				t.Errorf("%d of 100 near: %s requests, %s USD", c.near, requests, cost)
+			if strings.HasPrefix(requests, "~") || strings.HasPrefix(cost, "~") != (mark != "" && cost != "–") {
+				t.Errorf("%d of 100 near: %s requests, %s USD", near, requests, cost)
 			}
-			if all := fmt.Sprint(row.cells[len(row.cells)-1]); strings.HasPrefix(all, "~") != (c.mark != "" && all != "–") {
-				t.Errorf("%d of 100 near: %s USD over all sessions", c.near, all)
+			if all := fmt.Sprint(row.cells[len(row.cells)-1]); strings.HasPrefix(all, "~") != (mark != "" && all != "–") {
+				t.Errorf("%d of 100 near: %s USD over all sessions", near, all)
 			}
 		}
-	}
+	})
 }
 
 // TestConclusionOfTokensHasNoMoney holds that what extra compactions cost is said only where costs are judged.

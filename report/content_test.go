@@ -10,24 +10,25 @@ import (
 
 func TestReadContent(t *testing.T) {
 	tool := func(id string) string { return map[string]string{"t1": "Read"}[id] }
-	for _, tt := range []struct{ js, title, text string }{
-		{`{"type":"text","text":"a\nb"}`, "text", "a\nb"},
-		{`"bare"`, "text", "bare"},
-		{`7`, "unknown", "7"},
-		{`{"type":"thinking","thinking":"hm","signature":"x"}`, "thinking", "hm"},
-		{`{"type":"thinking","thinking":"","signature":"abcd"}`, "thinking", "(no text, a signature of 4 B)"},
-		{`{"type":"redacted_thinking","data":"abcd"}`, "redacted thinking", "(4 B)"},
-		{`{"type":"tool_use","id":"t1","name":"Edit","input":{"b":"two\nlines","a":[1, 2],"c":""}}`, "Edit t1", "b: \n  two\n  lines\na: [1,2]\nc: "},
-		{`{"type":"tool_use","id":"t1","name":"Edit","input":[1, 2]}`, "Edit t1", "[1,2]"},
-		{`{"type":"tool_result","tool_use_id":"t1","content":"x"}`, "result of Read t1", "x"},
-		{`{"type":"tool_result","tool_use_id":"t2","is_error":true}`, "result of t2 (error)", ""},
-		{`{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"x"},{"type":"image","source":{"media_type":"image/png","data":"abcd"}}]}`, "result of Read t1", "x\nimage (image/png 4 B)"},
-		{`{"type":"image","source":{"media_type":"image/png","data":"abcd"}}`, "image", "(image/png 4 B)"},
-		{`{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]}`, "cache edits", "delete Read t1"},
-		{`{"type":"new", "x": {"y": null}}`, "new", `{"type":"new","x":{"y":null}}`},
-	} {
-		must.Equal(t, readContent([]byte(tt.js), tool), content{tt.title, tt.text}, tt.js)
-	}
+	must.Rows(t, `
+# js | title | text
+{"type":"text","text":"a\nb"} | text                 | "a\nb"
+"\"bare\"" | text                 | bare
+7          | unknown              | 7
+{"type":"thinking","thinking":"hm","signature":"x"} | thinking             | hm
+{"type":"thinking","thinking":"","signature":"abcd"} | thinking             | (no text, a signature of 4 B)
+{"type":"redacted_thinking","data":"abcd"} | redacted thinking    | (4 B)
+{"type":"tool_use","id":"t1","name":"Edit","input":{"b":"two\nlines","a":[1, 2],"c":""}} | Edit t1              | "b: \n  two\n  lines\na: [1,2]\nc: "
+{"type":"tool_use","id":"t1","name":"Edit","input":[1, 2]} | Edit t1              | [1,2]
+{"type":"tool_result","tool_use_id":"t1","content":"x"} | result of Read t1    | x
+{"type":"tool_result","tool_use_id":"t2","is_error":true} | result of t2 (error) | ""
+{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"x"},{"type":"image","source":{"media_type":"image/png","data":"abcd"}}]} | result of Read t1    | "x\nimage (image/png 4 B)"
+{"type":"image","source":{"media_type":"image/png","data":"abcd"}} | image                | (image/png 4 B)
+{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]} | cache edits          | delete Read t1
+{"type":"new", "x": {"y": null}} | new                  | {"type":"new","x":{"y":null}}
+`, func(js, title, text string) {
+		must.Equal(t, readContent([]byte(js), tool), content{title, text}, js)
+	})
 }
 
 func TestFold(t *testing.T) {

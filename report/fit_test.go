@@ -166,10 +166,18 @@ func TestHiddenTitles(t *testing.T) {
 }
 
 func TestOneSpaced(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "a": "a", "two words": "two words", "  indented": "  indented", "  a  b ": "  a b", "a\u00a0\u3000b": "a b",
-		"fix it:\n\n\tthis ": "fix it: this", "\u00a0a": "a", " \n": " ", "   ": "   ",
-	} {
+	must.Rows(t, `
+""                   | ""
+a                    | a
+two words            | two words
+"  indented"         | "  indented"
+"  a  b "            | "  a b"
+"a\u00a0\u3000b"     | a b
+"fix it:\n\n\tthis " | fix it: this
+"\u00a0a"            | a
+" \n"                | " "
+"   "                | "   "
+`, func(text, want string) {
 		must.Equal(t, oneSpaced(text), want, text)
-	}
+	})
 }

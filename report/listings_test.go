@@ -80,7 +80,12 @@ func samplePolicies() []PolicyInfo {
 }
 
 func TestListings(t *testing.T) {
-	for format, ext := range map[Format]string{FormatTable: "txt", FormatJSON: "json", FormatCSV: "csv", FormatMarkdown: "md"} {
+	must.Rows(t, `
+table    | txt
+json     | json
+csv      | csv
+markdown | md
+`, func(format Format, ext string) {
 		var s, p bytes.Buffer
 		must.Do(t, Sessions(&s, sampleSessions(), Layout{Now: listed, Format: format}))
 		must.Do(t, Policies(&p, samplePolicies(), Layout{Format: format}))
@@ -91,7 +96,7 @@ func TestListings(t *testing.T) {
 				t.Errorf("%s: %U in the output", format, r)
 			}
 		}
-	}
+	})
 	if err := Sessions(&bytes.Buffer{}, nil, Layout{Now: listed, Format: "xml"}); err == nil {
 		t.Error("no error for a format that is not there")
 	}
@@ -111,10 +116,13 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 
 // TestSubagentHeadline: the headline of a subagent's session names the session that started it.
 func TestSubagentHeadline(t *testing.T) {
-	for _, tt := range []struct{ parent, title, want string }{
-		{"", "a title", "a title"}, {"019d7d08-46c9-7f73-affe-4e6ca9852d56", "a title", "subagent of 019d7d08: a title"},
-		{"ses_20c685993ffe8NJ44bWWcyosxi", "", "subagent of ses_20c685993ffe8NJ44bWWcyosxi"}, {"x\x1b[1m", "t", `subagent of x\x1b[1m: t`},
-	} {
-		must.Equal(t, Headline(&session.FileInfo{Parent: tt.parent, Title: tt.title}), tt.want, tt.parent, tt.title)
-	}
+	must.Rows(t, `
+# parent | title | want
+""           | a title | a title
+019d7d08-46c9-7f73-affe-4e6ca9852d56 | a title | subagent of 019d7d08: a title
+ses_20c685993ffe8NJ44bWWcyosxi | ""      | subagent of ses_20c685993ffe8NJ44bWWcyosxi
+"x\u001b[1m" | t       | subagent of x\x1b[1m: t
+`, func(parent, title, want string) {
+		must.Equal(t, Headline(&session.FileInfo{Parent: parent, Title: title}), want, parent, title)
+	})
 }

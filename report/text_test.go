@@ -27,36 +27,53 @@ func TestClean(t *testing.T) {
 }
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", -1234: "-1,234", 123456: "123,456", 1234567: "1,234,567", -999: "-999"} {
+	must.Rows(t, `
+0       | 0
+7       | 7
+999     | 999
+1000    | 1,000
+-1234   | -1,234
+123456  | 123,456
+1234567 | 1,234,567
+-999    | -999
+`, func(n int, want string) {
 		must.Equal(t, thousands(n), want, n)
-	}
+	})
 }
 
 func TestShort(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 950: "950", 1500: "1.5K", 2000: "2K", 9999: "10K", 12345: "12K", 999_499: "999K", 999_600: "1M", 1_250_000: "1.2M", 12_000_000: "12M"} {
+	must.Rows(t, `
+0        | 0
+950      | 950
+1500     | 1.5K
+2000     | 2K
+9999     | 10K
+12345    | 12K
+999499   | 999K
+999600   | 1M
+1250000  | 1.2M
+12000000 | 12M
+`, func(n int, want string) {
 		must.Equal(t, short(n), want, n)
-	}
+	})
 }
 
 func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		in   string
-		w    int
-		want string
-	}{
-		{"", 10, ""},
-		{"one two three", 8, "one two|three"},
-		{"exactly ten", 11, "exactly ten"},
-		{"abcdefghijklmnop", 8, "abcdefgh|ijklmnop"},
-		{"ab abcdefghijklmnop", 8, "ab|abcdefgh|ijklmnop"},
-		{"a name opencode_compaction here", 20, "a name|opencode_compaction|here"},
-		{"in testdata/sessions/big.jsonl:12", 20, "in testdata/|sessions/|big.jsonl:12"},
-		{"p,a.b=1000,c.d=2000", 10, "p,|a.b=1000,|c.d=2000"},
-		{"中文中文中文", 5, "中文|中文|中文"},
-		{"  spaces   between ", 20, "spaces between"},
-	} {
-		must.Equal(t, strings.Join(wrap(c.in, c.w), "|"), c.want, c.in, c.w)
-	}
+	must.Rows(t, `
+# in | w | want
+""                    | 10 | ""
+one two three         | 8  | "one two|three"
+exactly ten           | 11 | exactly ten
+abcdefghijklmnop      | 8  | "abcdefgh|ijklmnop"
+ab abcdefghijklmnop   | 8  | "ab|abcdefgh|ijklmnop"
+a name opencode_compaction here | 20 | "a name|opencode_compaction|here"
+in testdata/sessions/big.jsonl:12 | 20 | "in testdata/|sessions/|big.jsonl:12"
+p,a.b=1000,c.d=2000   | 10 | "p,|a.b=1000,|c.d=2000"
+中文中文中文                | 5  | "中文|中文|中文"
+"  spaces   between " | 20 | spaces between
+`, func(in string, w int, want string) {
+		must.Equal(t, strings.Join(wrap(in, w), "|"), want, in, w)
+	})
 }
 
 func FuzzWrap(f *testing.F) {
@@ -78,22 +95,22 @@ func FuzzWrap(f *testing.F) {
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
 func TestEscapeMarkdown(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{"a|b", `a\|b`},
-		{"snake_case", "snake_case"},
-		{"_it_", `\_it\_`},
-		{"<script>&", "&lt;script&gt;&amp;"},
-		{"[x](y)", `\[x\](y)`},
-		{"![x](y)", `\!\[x\](y)`},
-		{"`rm`\n# head", "\\`rm\\` # head"},
-		{"# head", `\# head`},
-		{"- item", `\- item`},
-		{`back\slash`, `back\\slash`},
-		{"npm @team/tool", "npm @&#8203;team/tool"},
-		{"a@b.org, #12, https://c", "a@&#8203;b.org, #&#8203;12, https:&#8203;//c"},
-	} {
-		must.Equal(t, escapeMarkdown(c.in), c.want, c.in)
-	}
+	must.Rows(t, `
+"a|b"                     | "a\\|b"
+snake_case                | snake_case
+_it_                      | \_it\_
+<script>&                 | &lt;script&gt;&amp;
+[x](y)                    | \[x\](y)
+![x](y)                   | \!\[x\](y)
+"\u0060rm\u0060\n\u0023 head" | "\\\u0060rm\\\u0060 \u0023 head"
+"\u0023 head"             | "\\\u0023 head"
+- item                    | \- item
+back\slash                | back\\slash
+npm @team/tool            | "npm @&#8203;team/tool"
+"a@b.org, #12, https://c" | "a@&#8203;b.org, #&#8203;12, https:&#8203;//c"
+`, func(in, want string) {
+		must.Equal(t, escapeMarkdown(in), want, in)
+	})
 }
 
 // TestTitle holds that a title that is too long goes on below, with its names whole, and takes a few lines at most.

@@ -185,33 +185,31 @@ func TestPath(t *testing.T) {
 
 // Words that survived are found in every script, however they are written.
 func TestCheck(t *testing.T) {
-	for _, c := range []struct {
-		noted, line string
-		want        string
-	}{
-		{"the Johnsons", "of johnsons", "johnsons"},
-		{"short", "short", ""},
-		{"Übergröße", `{"a":"Übergröße"}`, "Übergröße"},
-		{"Übergröße", `{"a":"\u00dcbergr\u00f6\u00dfe"}`, "Übergröße"},
-		{"Übergröße", "bergren", ""},
-		{"Константин", "КОНСТАНТИН", "КОНСТАНТИН"},
-		{"ⓟⓡⓘⓥⓐⓣⓔ", "ⓟⓡⓘⓥⓐⓣⓔ", "ⓟⓡⓘⓥⓐⓣⓔ"},
-		{"𝓹𝓻𝓲𝓿𝓪𝓽𝓮", `{"a":"\ud835\udcf9\ud835\udcfb\ud835\udcf2\ud835\udcff\ud835\udcea\ud835\udcfd\ud835\udcee"}`, "𝓹𝓻𝓲𝓿𝓪𝓽𝓮"},
-		{"東京都港区芝公園", "東京都港区芝公園", "東京都港区芝公園"},
-		{"Johnson", `{"a":"C:\\Johnson\nJohnson"}`, "Johnson Johnson"},
-		{"Johnson", `C:\Johnson`, "Johnson"},
-		{"content", `"content"`, ""},
-	} {
+	must.Rows(t, `
+# noted | line | want
+the Johnsons | of johnsons                  | johnsons
+short        | short                        | ""
+"Übergröße"  | "{\"a\":\"Übergröße\"}"      | "Übergröße"
+"Übergröße"  | {"a":"\u00dcbergr\u00f6\u00dfe"} | "Übergröße"
+"Übergröße"  | bergren                      | ""
+"Константин" | "КОНСТАНТИН"                 | "КОНСТАНТИН"
+"ⓟⓡⓘⓥⓐⓣⓔ"    | "ⓟⓡⓘⓥⓐⓣⓔ"                    | "ⓟⓡⓘⓥⓐⓣⓔ"
+"𝓹𝓻𝓲𝓿𝓪𝓽𝓮"    | {"a":"\ud835\udcf9\ud835\udcfb\ud835\udcf2\ud835\udcff\ud835\udcea\ud835\udcfd\ud835\udcee"} | "𝓹𝓻𝓲𝓿𝓪𝓽𝓮"
+東京都港区芝公園     | 東京都港区芝公園                     | 東京都港区芝公園
+Johnson      | {"a":"C:\\Johnson\nJohnson"} | Johnson Johnson
+Johnson      | C:\Johnson                   | Johnson
+content      | "\"content\""                | ""
+`, func(noted, line, want string) {
 		a := New(nil, "seed")
-		a.NoteText(c.noted)
-		a.Check(c.line, Location{Line: 3})
+		a.NoteText(noted)
+		a.Check(line, Location{Line: 3})
 		var got []string
 		for _, s := range a.Disclosure().Survived {
 			got = append(got, s.Word)
-			must.Equal(t, s.Line, 3, c.line, s.Location)
+			must.Equal(t, s.Line, 3, line, s.Location)
 		}
-		must.Equal(t, strings.Join(got, " "), c.want, c.line)
-	}
+		must.Equal(t, strings.Join(got, " "), want, line)
+	})
 }
 
 // listed counts the words of the list as one token, with or without a space before them, and any other in threes of

@@ -14,19 +14,17 @@ import (
 )
 
 func TestBeginning(t *testing.T) {
-	for _, tt := range []struct {
-		name, text string
-		want       []string // fields of each value
-	}{
-		{"lines", `{"type":"a","n":1,"payload":{"id":"x","deep":{"y":1}}}` + "\nrubbish\n" + `{"type":"b"}`, []string{"n=1 payload.deep={ payload.id=x payload={ type=a", "type=b"}},
-		{"cut", `{"info":{"id":"ses_1","version":"1.2.5"},"messages":[{"info":{"ro`, []string{"info.id=ses_1 info.version=1.2.5 info={ messages=["}},
-		{"a list", `[{"role":"user","content":[]},{"other":1}]`, []string{"[].content=[ [].role=user []={"}},
-		{"glued", `{"a":true}{"b":null}`, []string{"a=true", "b=<nil>"}},
-		{"text", "hello\nworld", nil},
-		{"a byte order mark", "\xEF\xBB\xBF{\"a\":1}", []string{"a=1"}},
-	} {
+	must.Rows(t, `
+# name | text | want
+lines             | "{\"type\":\"a\",\"n\":1,\"payload\":{\"id\":\"x\",\"deep\":{\"y\":1}}}\nrubbish\n{\"type\":\"b\"}" | ["n=1 payload.deep={ payload.id=x payload={ type=a", "type=b"]
+cut               | {"info":{"id":"ses_1","version":"1.2.5"},"messages":[{"info":{"ro | ["info.id=ses_1 info.version=1.2.5 info={ messages=["]
+a list            | [{"role":"user","content":[]},{"other":1}] | ["[].content=[ [].role=user []={"]
+glued             | {"a":true}{"b":null} | ["a=true", "b=<nil>"]
+text              | "hello\nworld"       | null
+a byte order mark | "\ufeff{\"a\":1}"    | ["a=1"]
+`, func(name, text string, want []string) {
 		var got []string
-		for _, v := range NewBeginning([]byte(tt.text), true).Values {
+		for _, v := range NewBeginning([]byte(text), true).Values {
 			var fields []string
 			for k, s := range v.Fields {
 				fields = append(fields, k+"="+s)
@@ -34,8 +32,8 @@ func TestBeginning(t *testing.T) {
 			slices.Sort(fields)
 			got = append(got, strings.Join(fields, " "))
 		}
-		must.Equal(t, got, tt.want, tt.name)
-	}
+		must.Equal(t, got, want, name)
+	})
 }
 
 func TestBeginningSize(t *testing.T) {

@@ -103,17 +103,14 @@ func TestTrim(t *testing.T) {
 		slices.Sort(names)
 		return names
 	}
-	for _, tt := range []struct {
-		files int
-		bytes int64
-		want  string
-	}{
-		{100, 1000, "[0 1 2 3 4 foreign foreign foreign foreign foreign mark new unfinished]"},
-		{6, 1000, "[0 1 2 3 foreign foreign foreign foreign foreign mark new unfinished]"},
-		{100, 40, "[0 1 foreign foreign foreign foreign foreign mark new unfinished]"},
-	} {
-		must.Equal(t, fmt.Sprint(left(tt.files, tt.bytes)), tt.want, tt.files, tt.bytes)
-	}
+	must.Rows(t, `
+# files | bytes | want
+100 | 1000 | [0 1 2 3 4 foreign foreign foreign foreign foreign mark new unfinished]
+6   | 1000 | [0 1 2 3 foreign foreign foreign foreign foreign mark new unfinished]
+100 | 40   | [0 1 foreign foreign foreign foreign foreign mark new unfinished]
+`, func(files int, bytes int64, want string) {
+		must.Equal(t, fmt.Sprint(left(files, bytes)), want, files, bytes)
+	})
 	must.Do(t, s.Clear())
 	must.Equal(t, fmt.Sprint(left(100, 1000)), "[foreign foreign foreign foreign foreign]")
 }

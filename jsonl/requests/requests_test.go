@@ -330,7 +330,12 @@ func TestLongChain(t *testing.T) {
 	if l.Whole() != 2*n {
 		t.Fatalf("%d of %d: %v", l.Whole(), 2*n, l.Findings[0])
 	}
-	for i, want := range map[int]int{n - 1: n, n: 1, n + 1: 2, n + 2: 3} {
+	must.Rows(t, `
+19999 | 20000
+20000 | 1
+20001 | 2
+20002 | 3
+`, func(i, want int) {
 		must.Equal(t, len(asSent(t, l, &l.Requests[i])), want, i)
-	}
+	})
 }

@@ -137,14 +137,18 @@ assistant a6 r1 m2 {"type":"novelty","x":1}
 `),
 	)
 	checkTexts(t, conv)
-	for _, tt := range []struct {
-		message, block int
-		want           string
-	}{
-		{0, 0, "quotes \" and\n漢字 🙂"}, {1, 0, "hm"}, {1, 2, `{"file_path":"t1.go"}`}, {2, 0, "one\n\ntwo"}, {2, 1, ""}, {2, 2, ""}, {3, 0, `{"type":"novelty","x":1}`},
-	} {
-		must.Both(conv.Text(tt.message, tt.block))(t, tt.want, nil, tt.message, tt.block)
-	}
+	must.Rows(t, `
+# message | block | want
+0 | 0 | "quotes \" and\n漢字 🙂"
+1 | 0 | hm
+1 | 2 | {"file_path":"t1.go"}
+2 | 0 | "one\n\ntwo"
+2 | 1 | ""
+2 | 2 | ""
+3 | 0 | {"type":"novelty","x":1}
+`, func(message, block int, want string) {
+		must.Both(conv.Text(message, block))(t, want, nil, message, block)
+	})
 	same(t, "Read", conv.ToolName("t1"), "tool")
 	m, b, ok := conv.ToolUse("t2")
 	must.Say(t, "1 3 true", m, b, ok)

@@ -52,11 +52,16 @@ user u1 - hello; said a1 u1 m1; user u2 a1 one; said a2 u2 m2
 user u3 a1 other; said a3 u3 m3; lastPrompt a3
 `),
 	)
-	for leaf, want := range map[string]string{"": "u1 a1 u3 a3", "a2": "u1 a1 u2 a2", "u2": "u1 a1 u2", "a1": "u1 a1"} {
+	must.Rows(t, `
+"" | u1 a1 u3 a3
+a2 | u1 a1 u2 a2
+u2 | u1 a1 u2
+a1 | u1 a1
+`, func(leaf, want string) {
 		conv := loadText(t, text, session.LoadOptions{Leaf: leaf}).Main
 		wantShape(t, conv, want)
 		wantNoWarning(t, conv)
-	}
+	})
 	must.Fail(session.LoadReader("s.jsonl", strings.NewReader(text), session.LoadOptions{Leaf: "zz"}))(t, "zz")
 }
 

@@ -210,38 +210,36 @@ func TestCodexEnds(t *testing.T) {
 // else about the session is another, and the response that the first process did not end is none.
 func TestCodexTornLine(t *testing.T) {
 	content := must.Get(os.ReadFile("../internal/codex/testdata/rollout.jsonl"))(t)
-	for _, c := range []struct {
-		name, before     string // the first record that begins the second process
-		line, request, n int
-	}{
-		{"between responses", `"type": "task_started", "turn_id": "01900000-0000-7000-8000-000000000103"`, 38, 4, 6},
-		{"in a response", `"call_id": "call_5", "output"`, 44, 4, 6},
-		{"before the first response", `"type": "user_message", "message": "list the files"`, 0, 0, 6},
-		{"as it is", "", 0, 0, 6},
-	} {
+	must.Rows(t, `
+# name | before | line | request | n
+between responses         | "\"type\": \"task_started\", \"turn_id\": \"01900000-0000-7000-8000-000000000103\"" | 38 | 4 | 6
+in a response             | "\"call_id\": \"call_5\", \"output\"" | 44 | 4 | 6
+before the first response | "\"type\": \"user_message\", \"message\": \"list the files\"" | 0  | 0 | 6
+as it is                  | "" | 0  | 0 | 6
+`, func(name, before string, line, request, n int) {
 		torn := slices.Clone(content)
-		if at := bytes.LastIndexByte(content[:bytes.Index(content, []byte(c.before))], '\n'); at >= 0 {
+		if at := bytes.LastIndexByte(content[:bytes.Index(content, []byte(before))], '\n'); at >= 0 {
 			torn = slices.Delete(torn, at, at+1)
 		}
-		s := must.Get(session.LoadReader(c.name, bytes.NewReader(torn), session.LoadOptions{}))(t)
+		s := must.Get(session.LoadReader(name, bytes.NewReader(torn), session.LoadOptions{}))(t)
 		defer s.Close()
 		m := s.Main
-		if !m.Lines.Balanced() || len(m.Requests) != c.n || len(m.Boundaries) != 2 {
-			t.Errorf("%s: %+v, %d requests, %d compactions", c.name, m.Lines, len(m.Requests), len(m.Boundaries))
+		if !m.Lines.Balanced() || len(m.Requests) != n || len(m.Boundaries) != 2 {
+			t.Errorf("%s: %+v, %d requests, %d compactions", name, m.Lines, len(m.Requests), len(m.Boundaries))
 		}
 		var got []string
 		for _, r := range m.Restarts {
 			got = append(got, fmt.Sprint(r.Line, " ", r.Request, " ", r.Sign == session.SignTorn, " ", len(r.Left)))
 		}
-		want := []string{fmt.Sprint(c.line, " ", c.request, " true 0"), "68 7 true 0"} // the recording has one at its end
-		if c.line == 0 {
+		want := []string{fmt.Sprint(line, " ", request, " true 0"), "68 7 true 0"} // the recording has one at its end
+		if line == 0 {
 			want = want[1:]
 		}
-		if c.before == "" {
+		if before == "" {
 			want = []string{"69 7 true 0"}
 		}
-		must.Equal(t, got, want, c.name)
-	}
+		must.Equal(t, got, want, name)
+	})
 }
 
 // A session that names the one that started it is its subagent.

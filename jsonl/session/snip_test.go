@@ -87,17 +87,24 @@ func TestSnipAtTheEnd(t *testing.T) {
 // TestSnipRounds: a call and its results are removed together.
 func TestSnipRounds(t *testing.T) {
 	lines := transcript(`user u1 - go; called a1 u1 m1 t1; called a2 a1 m1 t2; result r1 a1 t1; result r2 a2 t2; said a3 r2 m2; user u2 a3 on`)
-	for removed, want := range map[string][]int{
-		"r1": {1, 2, 3}, "a2": {1, 2, 3}, "a1 r2": {1, 2, 3}, "u1": {0}, "a3": {4}, "u2": {5}, "u1 r2": {0, 1, 2, 3}, "": nil,
-	} {
+	must.Rows(t, `
+r1    | [1, 2, 3]
+a2    | [1, 2, 3]
+a1 r2 | [1, 2, 3]
+u1    | [0]
+a3    | [4]
+u2    | [5]
+u1 r2 | [0, 1, 2, 3]
+""    | null
+`, func(removed string, want []int) {
 		conv := load(t, append(slices.Clone(lines), snipped("s1", "u2", strings.Fields(removed)...), said("a4", "s1", "m3"))...)
 		wantShape(t, conv, "u1 a1+a2 r1 r2 a3 u2 a4")
 		if removed == "" {
 			must.Say(t, "0 1", len(conv.Snips), conv.Lines.SetAside["system: snip_boundary"])
-			continue
+			return
 		}
 		must.Equal(t, oneSnip(t, conv).Messages, want, removed)
-	}
+	})
 }
 
 // TestSnipHostile: what names nothing, or what cannot go.

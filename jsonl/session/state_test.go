@@ -100,12 +100,17 @@ func TestStateUnknown(t *testing.T) {
 			t.Skipf("no links here: %v", err)
 		}
 	}
-	for name, want := range map[string]bool{
-		"none.jsonl": false, "linked.jsonl": false, "file.jsonl": false, "deep.jsonl": false, "storage": false,
-		"storage/session/p/ses_1.json": false, "storage/session/p/ses_2.json": true,
-	} {
+	must.Rows(t, `
+none.jsonl                   | false
+linked.jsonl                 | false
+file.jsonl                   | false
+deep.jsonl                   | false
+storage                      | false
+storage/session/p/ses_1.json | false
+storage/session/p/ses_2.json | true
+`, func(name string, want bool) {
 		if _, err := session.State(filepath.Join(dir, filepath.FromSlash(name))); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
+	})
 }

@@ -259,29 +259,25 @@ func abs(n int) int { return max(n, -n) }
 
 func TestArithmetic(t *testing.T) {
 	t.Parallel()
-	for _, v := range []struct {
-		version   string
-		threshold int
-		micro     bool
-		siblings  bool
-	}{
-		{"1.0.53", 155000, false, false},
-		{"2.0.76", 155000, false, false},
-		{"2.1.12", 155000, true, false},
-		{"2.1.19", 155000, true, false},
-		{"2.1.20", 155000, true, false},
-		{"2.1.22", 167000, true, false},
-		{"2.1.29", 167000, false, false},
-		{"2.1.50", 167000, false, false},
-	} {
+	must.Rows(t, `
+# version | threshold | micro | siblings
+1.0.53 | 155000 | false | false
+2.0.76 | 155000 | false | false
+2.1.12 | 155000 | true  | false
+2.1.19 | 155000 | true  | false
+2.1.20 | 155000 | true  | false
+2.1.22 | 167000 | true  | false
+2.1.29 | 167000 | false | false
+2.1.50 | 167000 | false | false
+`, func(version string, threshold int, micro, siblings bool) {
 		autos, micros := 0, 0
-		tried := func() bool { return autos > 0 && (micros > 0 || !v.micro) }
+		tried := func() bool { return autos > 0 && (micros > 0 || !micro) }
 		for seed := uint64(1); seed <= 2 && (!tried() || os.Getenv("CTXKIT_LONG") == "1"); seed++ {
-			t.Run(fmt.Sprintf("%s/%d", v.version, seed), func(t *testing.T) {
-				o := lively(v.version, seed)
+			t.Run(fmt.Sprintf("%s/%d", version, seed), func(t *testing.T) {
+				o := lively(version, seed)
 				o.Rewinds, o.Requests = 0, 260
 				data, stats := generate(t, o)
-				l := &ledger{t: t, threshold: v.threshold, micro: v.micro, siblings: v.siblings}
+				l := &ledger{t: t, threshold: threshold, micro: micro, siblings: siblings}
 				l.walk(parse(t, data))
 				autos, micros = autos+l.autos, micros+l.micros
 				if l.autos+l.manuals != stats.Compactions || l.micros != stats.Microcompacts {
@@ -290,9 +286,9 @@ func TestArithmetic(t *testing.T) {
 			})
 		}
 		if !tried() {
-			t.Errorf("%s: %d automatic compactions, %d microcompactions: nothing was tried", v.version, autos, micros)
+			t.Errorf("%s: %d automatic compactions, %d microcompactions: nothing was tried", version, autos, micros)
 		}
-	}
+	})
 }
 
 // TestSiblingEstimate: newer clients count the blocks of the last message again. Their thinking is empty and their

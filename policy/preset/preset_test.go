@@ -308,20 +308,20 @@ func TestThresholds(t *testing.T) {
 }
 
 func TestUnknown(t *testing.T) {
-	for name, want := range map[string]string{
-		"opencod":   `unknown policy "opencod": did you mean opencode`,
-		"claude":    `unknown policy "claude": did you mean `,
-		"recordet":  `unknown policy "recordet": did you mean recorded? `,
-		"":          `unknown policy "": use one of `,
-		"index":     `unknown policy "index": `,
-		"../preset": "reading policy ../preset: ",
-		"./no.yaml": "reading policy ./no.yaml: no such file or directory: check the path",
-		"no.yml":    "reading policy no.yml: no such file or directory: check the path",
-	} {
+	must.Rows(t, `
+opencod   | unknown policy "opencod": did you mean opencode
+claude    | "unknown policy \"claude\": did you mean "
+recordet  | "unknown policy \"recordet\": did you mean recorded? "
+""        | "unknown policy \"\": use one of "
+index     | "unknown policy \"index\": "
+../preset | "reading policy ../preset: "
+./no.yaml | reading policy ./no.yaml: no such file or directory: check the path
+no.yml    | reading policy no.yml: no such file or directory: check the path
+`, func(name, want string) {
 		if _, err := preset.Load(name, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
-	}
+	})
 	if _, err := preset.Load(t.TempDir()+"/", registry(t)); err == nil {
 		t.Error("a folder was read as a policy")
 	}
@@ -363,50 +363,50 @@ func TestFiles(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	for name, want := range map[string]string{
-		"claude-code@2.1.19":        "claude-code-2.1.19",
-		"claude-code@2.1.20":        "claude-code-2.1.19",
-		"claude-code@2.1.21":        "claude-code-2.1",
-		"claude-code@2.1.29":        "claude-code-2.1.25",
-		"claude-code@2.1.30":        "claude-code-2.1.30",
-		"claude-code@2.1.37":        "claude-code-2.1.30",
-		"claude-code@2.1.13":        "claude-code-2.1.12",
-		"claude-code@2.1.50":        "claude-code-2.1.47",
-		"claude-code@2.1.62":        "claude-code-2.1.51",
-		"claude-code@2.1.68":        "claude-code-2.1.63",
-		"claude-code@2.1.303":       "claude-code-2.1.284",
-		"claude-code@2.1.69":        "claude-code-2.1.69",
-		"claude-code@2.1.77":        "claude-code-2.1.76",
-		"claude-code@2.1.85":        "claude-code-2.1.84",
-		"claude-code@2.1.118":       "claude-code-2.1.97",
-		"claude-code@2.1.119":       "claude-code-2.1.119",
-		"claude-code@2.1.152":       "claude-code-2.1.128",
-		"claude-code@2.1.210":       "claude-code-2.1.193",
-		"claude-code@2.1.332":       "claude-code-2.1.304",
-		"claude-code@1.0.48-beta.1": "claude-code-2.1.12",
-		"opencode@1.1.56":           "opencode-1.1.36",
-		"opencode@1.1.59":           "opencode-1.1.57",
-		"opencode@1.2.5":            "opencode-1.1.60",
-		"opencode@1.14.19":          "opencode-1.1.60",
-		"opencode@1.17.8":           "opencode-1.14.20",
-		"opencode@1.18.16":          "opencode-1.17.9",
-		"opencode@1.18.34":          "opencode-1.18",
-	} {
+	must.Rows(t, `
+claude-code@2.1.19        | claude-code-2.1.19
+claude-code@2.1.20        | claude-code-2.1.19
+claude-code@2.1.21        | claude-code-2.1
+claude-code@2.1.29        | claude-code-2.1.25
+claude-code@2.1.30        | claude-code-2.1.30
+claude-code@2.1.37        | claude-code-2.1.30
+claude-code@2.1.13        | claude-code-2.1.12
+claude-code@2.1.50        | claude-code-2.1.47
+claude-code@2.1.62        | claude-code-2.1.51
+claude-code@2.1.68        | claude-code-2.1.63
+claude-code@2.1.303       | claude-code-2.1.284
+claude-code@2.1.69        | claude-code-2.1.69
+claude-code@2.1.77        | claude-code-2.1.76
+claude-code@2.1.85        | claude-code-2.1.84
+claude-code@2.1.118       | claude-code-2.1.97
+claude-code@2.1.119       | claude-code-2.1.119
+claude-code@2.1.152       | claude-code-2.1.128
+claude-code@2.1.210       | claude-code-2.1.193
+claude-code@2.1.332       | claude-code-2.1.304
+claude-code@1.0.48-beta.1 | claude-code-2.1.12
+opencode@1.1.56           | opencode-1.1.36
+opencode@1.1.59           | opencode-1.1.57
+opencode@1.2.5            | opencode-1.1.60
+opencode@1.14.19          | opencode-1.1.60
+opencode@1.17.8           | opencode-1.14.20
+opencode@1.18.16          | opencode-1.17.9
+opencode@1.18.34          | opencode-1.18
+`, func(name, want string) {
 		p, err := preset.Load(name, registry(t))
 		if err != nil || p.Name != want || p.Version != name[strings.Index(name, "@")+1:] {
 			t.Errorf("%s: got %v, %v, want %s", name, p, err, want)
 		}
-	}
-	for name, want := range map[string]string{
-		"claude-code@":     `"" is no version of claude-code: write it as claude-code@2.1.12, or claude-code@latest`,
-		"claude-code@new":  `"new" is no version of claude-code`,
-		"claude-cod@2.1":   `no versions of "claude-cod" are known: did you mean claude-code?`,
-		"claude-cod@2.1.1": `no versions of "claude-cod" are known: did you mean claude-code?`,
-	} {
+	})
+	must.Rows(t, `
+claude-code@     | "\"\" is no version of claude-code: write it as claude-code@2.1.12, or claude-code@latest"
+claude-code@new  | "\"new\" is no version of claude-code"
+claude-cod@2.1   | no versions of "claude-cod" are known: did you mean claude-code?
+claude-cod@2.1.1 | no versions of "claude-cod" are known: did you mean claude-code?
+`, func(name, want string) {
 		if _, err := preset.Load(name, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
-	}
+	})
 }
 
 // Where a session records that OpenCode pruned, its user had that on; OpenCode 2 does not prune, whatever an older release did.

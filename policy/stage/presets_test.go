@@ -24,12 +24,20 @@ func params[P any](t *testing.T, name string) *P {
 }
 
 func TestPresetPrompts(t *testing.T) {
-	for name, want := range map[string]int{"claude-code-2.1.19": 1257, "claude-code-2.1": 1286, "claude-code-2.1.84": 1286, "claude-code-2.1.86": 1395, "claude-code-2.1.163": 1395, "claude-code-2.1.193": 1590, "claude-code-2.1.304": 1590} {
+	must.Rows(t, `
+claude-code-2.1.19  | 1257
+claude-code-2.1     | 1286
+claude-code-2.1.84  | 1286
+claude-code-2.1.86  | 1395
+claude-code-2.1.163 | 1395
+claude-code-2.1.193 | 1590
+claude-code-2.1.304 | 1590
+`, func(name string, want int) {
 		p := params[claude.Autocompact](t, name)
 		if p.PromptTokens != want || p.Retries != 3 || (p.Prefix == "own") != (want < 1300) || !p.Enabled {
 			t.Errorf("%s: %+v, want a prompt of %d", name, p, want)
 		}
-	}
+	})
 	for name, want := range map[string]struct {
 		prompt int
 		count  string

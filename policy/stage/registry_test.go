@@ -157,24 +157,31 @@ sliding_window.truncate_above: 450
 // What the API documents can be written down, and nothing else.
 func TestServerSideNotation(t *testing.T) {
 	p := must.Get(preset.Load("anthropic-context-editing", allStages(t)))(t)
-	for _, set := range []struct{ key, value, want string }{
-		{"clear_thinking.keep", "all", "all"}, {"clear_thinking.keep", "2", "2"}, {"clear_thinking.keep", "auto", "auto"},
-		{"clear_thinking.keep", "0", ""}, {"clear_thinking.keep", "some", ""},
-		{"clear_tool_uses.trigger", "{type: tool_uses, value: 50}", "{tool_uses: 50}"}, {"clear_tool_uses.trigger", "50", ""},
-		{"clear_tool_uses.clear_tool_inputs", "true", "true"}, {"clear_tool_uses.clear_tool_inputs", "[Bash, Read]", "[Bash, Read]"},
-		{"clear_tool_uses.clear_tool_inputs", "3", ""}, {"clear_tool_uses.clear_at_least", "140000", "140000"},
-	} {
-		err := p.Set(set.key, set.value)
-		if set.want == "" {
+	must.Rows(t, `
+# key | value | want
+clear_thinking.keep     | all                          | all
+clear_thinking.keep     | 2                            | 2
+clear_thinking.keep     | auto                         | auto
+clear_thinking.keep     | 0                            | ""
+clear_thinking.keep     | some                         | ""
+clear_tool_uses.trigger | {type: tool_uses, value: 50} | {tool_uses: 50}
+clear_tool_uses.trigger | 50                           | ""
+clear_tool_uses.clear_tool_inputs | true                         | true
+clear_tool_uses.clear_tool_inputs | [Bash, Read]                 | [Bash, Read]
+clear_tool_uses.clear_tool_inputs | 3                            | ""
+clear_tool_uses.clear_at_least | 140000                       | 140000
+`, func(key, value, want string) {
+		err := p.Set(key, value)
+		if want == "" {
 			if err == nil {
-				t.Errorf("%s=%s: no error", set.key, set.value)
+				t.Errorf("%s=%s: no error", key, value)
 			}
-			continue
+			return
 		}
-		if got, _ := p.Get(set.key); err != nil || got != set.want {
-			t.Errorf("%s=%s: %s, %v", set.key, set.value, got, err)
+		if got, _ := p.Get(key); err != nil || got != want {
+			t.Errorf("%s=%s: %s, %v", key, value, got, err)
 		}
-	}
+	})
 }
 
 // Two stages that compact the whole conversation compete, whatever their families.
@@ -189,13 +196,25 @@ func TestOtherAgents(t *testing.T) {
 
 // A policy compacts at the figure of its source.
 func TestCompactsAt(t *testing.T) {
-	for name, want := range map[string]int{
-		"claude-code-2.1.19": 155000, "claude-code-2.1": 167000, "claude-code-collapse": 167000, "codex-local": 180000, "codex-0.118": 180000, "codex-0.140": 180000, "openhands-1.4": 0, "openhands-1.43": 0, "crush-0.36": 160000, "gemini-cli": 100000, "goose-1.28": 160000,
-		"none": 0, "opencode-1.1.36": 168000, "three-layer": 0,
-	} {
+	must.Rows(t, `
+claude-code-2.1.19   | 155000
+claude-code-2.1      | 167000
+claude-code-collapse | 167000
+codex-local          | 180000
+codex-0.118          | 180000
+codex-0.140          | 180000
+openhands-1.4        | 0
+openhands-1.43       | 0
+crush-0.36           | 160000
+gemini-cli           | 100000
+goose-1.28           | 160000
+none                 | 0
+opencode-1.1.36      | 168000
+three-layer          | 0
+`, func(name string, want int) {
 		p := must.Get(preset.Load(name, allStages(t)))(t)
 		must.Equal(t, p.CompactsAt(policy.Circumstances{Window: 200000, MaxOutput: 64000}), want, name)
-	}
+	})
 }
 
 // TestVariables: a family lists the environment variables that it reads, all of them and no others.

@@ -11,20 +11,21 @@ import (
 
 // TestAuthorOf: sessions of one home folder are one author's, whatever the project.
 func TestAuthorOf(t *testing.T) {
-	for _, tt := range []struct{ cwd, repository, want string }{
-		{"/home/ann/work/a", "x/a", "/home/ann"},
-		{"/home/ann", "", "/home/ann"},
-		{"/Users/bo/b/c", "", "/Users/bo"},
-		{`C:\Users\Cy\src`, "", `C:\Users\Cy`},
-		{"/mnt/c/Users/Cy/src", "", "/mnt/c/Users/Cy"},
-		{"/root/x", "", "/root"},
-		{"/rooted/x", "", "/rooted/x"},
-		{"/workspace/x", "o/x", "o/x"},
-		{"", "", "/sessions"},
-	} {
-		c := &session.Conversation{CWD: tt.cwd, Repository: tt.repository, Path: "/sessions/s.jsonl"}
-		must.Equal(t, authorOf(c), tt.want, tt.cwd, tt.repository)
-	}
+	must.Rows(t, `
+# cwd | repository | want
+/home/ann/work/a    | x/a | /home/ann
+/home/ann           | ""  | /home/ann
+/Users/bo/b/c       | ""  | /Users/bo
+C:\Users\Cy\src     | ""  | C:\Users\Cy
+/mnt/c/Users/Cy/src | ""  | /mnt/c/Users/Cy
+/root/x             | ""  | /root
+/rooted/x           | ""  | /rooted/x
+/workspace/x        | o/x | o/x
+""                  | ""  | /sessions
+`, func(cwd, repository, want string) {
+		c := &session.Conversation{CWD: cwd, Repository: repository, Path: "/sessions/s.jsonl"}
+		must.Equal(t, authorOf(c), want, cwd, repository)
+	})
 }
 
 // TestByAuthor: each author's sessions are summed up, the author of most sessions first.

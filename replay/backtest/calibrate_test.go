@@ -176,7 +176,13 @@ func TestCalibrateByProject(t *testing.T) {
 
 // TestCalibrateHalf: with half of a session to learn from the rest alone is scored.
 func TestCalibrateHalf(t *testing.T) {
-	for steps, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 9: 4} {
+	must.Rows(t, `
+1 | 0
+2 | 1
+3 | 1
+4 | 2
+9 | 4
+`, func(steps, want int) {
 		trial := &backtest.GrowthTrial{File: "a", Tokenizer: "old", First: 10000}
 		for k := range steps {
 			trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
@@ -186,7 +192,7 @@ func TestCalibrateHalf(t *testing.T) {
 			n = c.Rows[0].Requests
 		}
 		must.Equal(t, n, want, steps)
-	}
+	})
 }
 
 // TestTrial: what a trial holds of a session: what joined, less the results a microcompaction cleared.

@@ -11,13 +11,18 @@ import (
 )
 
 func TestClose(t *testing.T) {
-	for _, c := range []struct {
-		saved, wanted int
-		want          bool
-	}{{20000, 20000, true}, {20200, 20000, true}, {19800, 20000, true}, {20201, 20000, false}, {19799, 20000, false}, {0, 20000, false}} {
-		m := Microcompacted{Saved: c.saved, Wanted: c.wanted}
-		must.Equal(t, m.Close(), c.want, c.saved)
-	}
+	must.Rows(t, `
+# saved | wanted | want
+20000 | 20000 | true
+20200 | 20000 | true
+19800 | 20000 | true
+20201 | 20000 | false
+19799 | 20000 | false
+0     | 20000 | false
+`, func(saved, wanted int, want bool) {
+		m := Microcompacted{Saved: saved, Wanted: wanted}
+		must.Equal(t, m.Close(), want, saved)
+	})
 }
 
 // TestMicroUnscored: a recorded microcompaction of results that lie before the file is not scored, and the policy's

@@ -18,32 +18,29 @@ func kindOf(t *testing.T, model string) *CacheKind {
 
 // TestKinds: a model has the kind of its longest family, and no neighbour's.
 func TestKinds(t *testing.T) {
-	for _, tt := range []struct {
-		model   string
-		mode    Mode
-		quantum int
-	}{
-		{"claude-opus-4-5-20251101", Breakpoints, 0},
-		{"gpt-5-4", Auto, 128},
-		{"gpt-5-4-2026-03-05", Auto, 128},
-		{"gpt-5-5", Auto, 512},
-		{"gpt-5-6-sol", Auto, 1024},
-		{"gpt-5-6-luna", Auto, 0},
-		{"gpt-5-3-codex", Auto, 128},
-		{"o3-mini", Auto, 128},
-		{"deepseek-v4-flash", Auto, 128},
-		{"gemini-3-1-pro-preview", Auto, 8192},
-		{"gemini-2-5-pro", Auto, 0},
-		{"kimi-k2-6", Auto, 256},
-		{"qwen3-8-max", Auto, 0},
-		{"o300", "", 0},
-		{"ling-2-6-flash-free", "", 0},
-		{"", "", 0},
-	} {
-		if k := kindOf(t, tt.model); k.Mode != tt.mode || k.Quantum != tt.quantum {
-			t.Errorf("%q: %s with blocks of %d, want %s, %d", tt.model, k.Mode, k.Quantum, tt.mode, tt.quantum)
+	must.Rows(t, `
+# model | mode | quantum
+claude-opus-4-5-20251101 | breakpoints | 0
+gpt-5-4                  | automatic   | 128
+gpt-5-4-2026-03-05       | automatic   | 128
+gpt-5-5                  | automatic   | 512
+gpt-5-6-sol              | automatic   | 1024
+gpt-5-6-luna             | automatic   | 0
+gpt-5-3-codex            | automatic   | 128
+o3-mini                  | automatic   | 128
+deepseek-v4-flash        | automatic   | 128
+gemini-3-1-pro-preview   | automatic   | 8192
+gemini-2-5-pro           | automatic   | 0
+kimi-k2-6                | automatic   | 256
+qwen3-8-max              | automatic   | 0
+o300                     | ""          | 0
+ling-2-6-flash-free      | ""          | 0
+""                       | ""          | 0
+`, func(model string, mode Mode, quantum int) {
+		if k := kindOf(t, model); k.Mode != mode || k.Quantum != quantum {
+			t.Errorf("%q: %s with blocks of %d, want %s, %d", model, k.Mode, k.Quantum, mode, quantum)
 		}
-	}
+	})
 	if kindOf(t, "gpt-5-4-mini").OutputCached {
 		t.Error("gpt-5.4-mini has what is measured on gpt-5.4")
 	}

@@ -106,23 +106,27 @@ func TestRefusedBreakpoints(t *testing.T) {
 }
 
 func TestMinimum(t *testing.T) {
-	for _, tt := range []struct{ tokens, written int }{{1023, 0}, {1024, 1024}, {1025, 1025}} {
+	must.Rows(t, `
+1023 | 0
+1024 | 1024
+1025 | 1025
+`, func(tokens, written int) {
 		var s Sim
-		r := CachedRequest{Start: at(0), Model: "m", Minimum: 1024, Tokens: tt.tokens, Breakpoints: []Breakpoint{{Position: 3, Tokens: tt.tokens}}}
+		r := CachedRequest{Start: at(0), Model: "m", Minimum: 1024, Tokens: tokens, Breakpoints: []Breakpoint{{Position: 3, Tokens: tokens}}}
 		got, _ := send(t, &s, r)
-		if got.Write5m != tt.written || got.Uncached != tt.tokens-tt.written {
-			t.Errorf("%d tokens: %+v", tt.tokens, got)
+		if got.Write5m != written || got.Uncached != tokens-written {
+			t.Errorf("%d tokens: %+v", tokens, got)
 		}
 		r.Start = at(1)
 		got, cause := send(t, &s, r)
 		want := None
-		if tt.written == 0 {
+		if written == 0 {
 			want = BelowMinimum
 		}
-		if got.Read != tt.written || cause.Kind != want {
-			t.Errorf("%d tokens, again: read %d (%s)", tt.tokens, got.Read, cause)
+		if got.Read != written || cause.Kind != want {
+			t.Errorf("%d tokens, again: read %d (%s)", tokens, got.Read, cause)
 		}
-	}
+	})
 }
 
 func TestLifetime(t *testing.T) {
@@ -262,12 +266,17 @@ func TestNoTimes(t *testing.T) {
 
 // TestNear holds that a read is near up to exactly 5 % of the recorded one, on either side.
 func TestNear(t *testing.T) {
-	for _, c := range []struct {
-		recorded, simulated int
-		near                bool
-	}{
-		{0, 0, true}, {0, 1, false}, {100, 105, true}, {100, 106, false}, {100, 95, true}, {100, 94, false}, {10, 10, true}, {10, 11, false},
-	} {
-		must.Equal(t, Near(c.recorded, c.simulated), c.near, c.recorded, c.simulated)
-	}
+	must.Rows(t, `
+# recorded | simulated | near
+0   | 0   | true
+0   | 1   | false
+100 | 105 | true
+100 | 106 | false
+100 | 95  | true
+100 | 94  | false
+10  | 10  | true
+10  | 11  | false
+`, func(recorded, simulated int, near bool) {
+		must.Equal(t, Near(recorded, simulated), near, recorded, simulated)
+	})
 }

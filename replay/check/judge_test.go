@@ -399,18 +399,18 @@ func TestBaselineRoundTrip(t *testing.T) {
 		return buf.String()
 	}
 	text := write(NewBaseline(conf, r, "1.0"))
-	for line, times := range map[string]int{
-		`\n +"cost_usd": 18\.745333,\n`:                 1,
-		`\n +"misses": null,\n`:                         1,
-		`\n +"calls": 100,\n`:                           4,
-		`"refused": `:                                   3, // 0 is left out
-		`\n +{\n +"name": "x",\n`:                       1,
-		`\n +"session": "b.jsonl",\n +"agent": "a1",\n`: 1,
-		`\n +"more": "3 [0-9a-f]{16}"\n`:                1,
-		`\n +"p": {\n`:                                  3,
-	} {
+	must.Rows(t, `
+\n +"cost_usd": 18\.745333,\n | 1
+\n +"misses": null,\n   | 1
+\n +"calls": 100,\n     | 4
+"\"refused\": "         | 3  # 0 is left out
+\n +{\n +"name": "x",\n | 1
+\n +"session": "b.jsonl",\n +"agent": "a1",\n | 1
+\n +"more": "3 [0-9a-f]{16}"\n | 1
+\n +"p": {\n            | 3
+`, func(line string, times int) {
 		must.Equal(t, len(regexp.MustCompile(line).FindAllString(text, -1)), times, line, text)
-	}
+	})
 	other := slices.Clone(r)
 	other[1].Policy = decodePolicy(t, "p.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 1}")
 	was, now := strings.Split(text, "\n"), strings.Split(write(NewBaseline(conf, other, "1.0")), "\n")
@@ -428,43 +428,43 @@ func TestBaselineRoundTrip(t *testing.T) {
 	if got := Judge(conf, r, b, CheckRun{Tool: "1.0"}); !got.Passed || got.Counts.OK != len(r) {
 		t.Errorf("%+v", got)
 	}
-	for bad, want := range map[string]string{
-		"":                                 "b.json:1: not a baseline: unexpected end of JSON input: make",
-		"[]":                               "b.json:1: not a baseline: array in place of a map: make",
-		"null":                             "b.json: schema \"\" is not ctxkit.baseline/v3: make",
-		`{"schema": 3}`:                    "b.json:1: not a baseline: schema has the wrong kind (number): make",
-		`{"schema": "ctxkit.baseline/v4"}`: "b.json: schema \"ctxkit.baseline/v4\" is not ctxkit.baseline/v3: make",
-		"{\n\"schema\": \"ctxkit.baseline/v2\",\n<":                 "b.json:3: not a baseline: invalid character '<'",
-		`{"schema": "ctxkit.baseline/v2", "more": 1}`:               `not a baseline: unknown field "more": make`,
-		"{\"schema\": \"ctxkit.baseline/v2\",\n\"cases\": 3}":       "b.json:2: not a baseline: cases has the wrong kind (number): make",
-		`{"schema": "ctxkit.baseline/v2", "cases": [{"name": []}]}`: "not a baseline: cases.name has the wrong kind (array): make",
-	} {
+	must.Rows(t, `
+""            | b.json:1: not a baseline: unexpected end of JSON input: make
+[]            | b.json:1: not a baseline: array in place of a map: make
+null          | b.json: schema "" is not ctxkit.baseline/v3: make
+{"schema": 3} | b.json:1: not a baseline: schema has the wrong kind (number): make
+{"schema": "ctxkit.baseline/v4"} | b.json: schema "ctxkit.baseline/v4" is not ctxkit.baseline/v3: make
+"{\n\"schema\": \"ctxkit.baseline/v2\",\n<" | b.json:3: not a baseline: invalid character '<'
+{"schema": "ctxkit.baseline/v2", "more": 1} | not a baseline: unknown field "more": make
+"{\"schema\": \"ctxkit.baseline/v2\",\n\"cases\": 3}" | b.json:2: not a baseline: cases has the wrong kind (number): make
+{"schema": "ctxkit.baseline/v2", "cases": [{"name": []}]} | not a baseline: cases.name has the wrong kind (array): make
+`, func(bad, want string) {
 		_, err := ReadBaseline("b.json", []byte(bad), "tool --update")
 		if err == nil || !strings.HasPrefix(err.Error(), "b.json:") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--update") {
 			t.Errorf("%s: %v, want %q", bad, err, want)
 		}
-	}
+	})
 }
 
 // TestIsBaseline holds which files --update may replace.
 func TestIsBaseline(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"schema": "ctxkit.baseline/v2"}`:                true,
-		`{"schema": "ctxkit.baseline/v1", "more": 1}`:     true,
-		`{"tool": "1", "schema": "ctxkit.baseline/v2"}`:   true,
-		"{\n  \"schema\": \"ctxkit.baseline/v2\",\n<<<<<": true,
-		`{"schema": "ctxkit.baseline/v2"`:                 true,
-		"":                                                false,
-		"[]":                                              false,
-		"null":                                            false,
-		"version: 1":                                      false,
-		`{"schema": "ctxkit.replay/v1"}`:                  false,
-		`{"schema": ["ctxkit.baseline/v2"]}`:              false,
-		`{"schema": 3`:                                    false,
-		`{"type": "user", "schema": 1}` + "\n" + `{"schema": "ctxkit.baseline/v2"}`: false,
-	} {
+	must.Rows(t, `
+{"schema": "ctxkit.baseline/v2"} | true
+{"schema": "ctxkit.baseline/v1", "more": 1} | true
+{"tool": "1", "schema": "ctxkit.baseline/v2"} | true
+"{\n  \"schema\": \"ctxkit.baseline/v2\",\n<<<<<" | true
+{"schema": "ctxkit.baseline/v2" | true
+""           | false
+[]           | false
+null         | false
+version: 1   | false
+{"schema": "ctxkit.replay/v1"} | false
+{"schema": ["ctxkit.baseline/v2"]} | false
+{"schema": 3 | false
+"{\"type\": \"user\", \"schema\": 1}\n{\"schema\": \"ctxkit.baseline/v2\"}" | false
+`, func(text string, want bool) {
 		must.Equal(t, IsBaseline([]byte(text)), want, text)
-	}
+	})
 }
 
 // TestEventKeeps holds that whatever changes of an event but its words changes what a baseline keeps of it.

@@ -55,13 +55,25 @@ func TestFiguresOfATimeline(t *testing.T) {
 		},
 	}
 	v := Of(tl)
-	for name, want := range map[string]float64{
-		"requests": 3, "calls": 4, "model_peak": 100, "model_mean": 50, "payload_input": 150, "tokens_saved": 30, "cache_read": 90, "cache_write_5m": 40,
-		"uncached": 20, "cost_usd": 1.5, "compactions": 1, "cleared_results": 2, "cleared_tokens": 12,
-		"client_pre_tokens": 2090, "client_tokens_saved": 10,
-	} {
+	must.Rows(t, `
+requests            | 3
+calls               | 4
+model_peak          | 100
+model_mean          | 50
+payload_input       | 150
+tokens_saved        | 30
+cache_read          | 90
+cache_write_5m      | 40
+uncached            | 20
+cost_usd            | 1.5
+compactions         | 1
+cleared_results     | 2
+cleared_tokens      | 12
+client_pre_tokens   | 2090
+client_tokens_saved | 10
+`, func(name string, want float64) {
 		must.Equal(t, v.get(name).Cmp(decimal(want)), 0, name)
-	}
+	})
 	must.Say(t, "false false", v.get("misses").Known, v.get("refetch_tokens").Known)
 	tl.Regret = &regret.Regret{Misses: make([]regret.Miss, 2), Tokens: 300, MedianDistance: 4.5}
 	must.Equal(t, Of(tl).get("median_distance").String(), "4.5")
@@ -139,7 +151,12 @@ func TestUnknownValues(t *testing.T) {
 
 func TestGroups(t *testing.T) {
 	sessions := []ComparedSession{sessionOf("1", "m", "2.1.10", 1, 1), sessionOf("2", "n", "2.1.9", 1, 1), sessionOf("3", "m", "", 1, 1)}
-	for by, want := range map[Group][]string{ByModel: {"m", "n"}, ByVersion: {"(none)", "2.1.9", "2.1.10"}, ByProject: {"p"}, ByNothing: {""}} {
+	must.Rows(t, `
+model   | ["m", "n"]
+version | ["(none)", "2.1.9", "2.1.10"]
+project | ["p"]
+""      | [""]
+`, func(by Group, want []string) {
 		var got []string
 		n := 0
 		for _, c := range Compare([]string{"a"}, sessions, by) {
@@ -149,7 +166,7 @@ func TestGroups(t *testing.T) {
 		if !slices.Equal(got, want) || n != len(sessions) {
 			t.Errorf("by %q: %q with %d sessions, want %q", by, got, n, want)
 		}
-	}
+	})
 }
 
 func TestQuantile(t *testing.T) {

@@ -12,14 +12,24 @@ import (
 
 // TestStudent holds the bounds to the tables of the distribution.
 func TestStudent(t *testing.T) {
-	for _, c := range []struct{ freedom, probability, want float64 }{
-		{1, 0.9, 6.314}, {2, 0.9, 2.920}, {3, 0.9, 2.353}, {5, 0.9, 2.015}, {10, 0.9, 1.812}, {30, 0.9, 1.697}, {1000, 0.9, 1.646},
-		{2, 0.99, 9.925}, {5, 0.99, 4.032}, {5, 0.999, 6.869}, {3, 0.998, 10.215},
-	} {
-		if got := student(c.freedom, c.probability); math.Abs(got/c.want-1) > 0.002 {
-			t.Errorf("%v degrees of freedom, %v: %v, want %v", c.freedom, c.probability, got, c.want)
+	must.Rows(t, `
+# freedom | probability | want
+1    | 0.9   | 6.314
+2    | 0.9   | 2.920
+3    | 0.9   | 2.353
+5    | 0.9   | 2.015
+10   | 0.9   | 1.812
+30   | 0.9   | 1.697
+1000 | 0.9   | 1.646
+2    | 0.99  | 9.925
+5    | 0.99  | 4.032
+5    | 0.999 | 6.869
+3    | 0.998 | 10.215
+`, func(freedom, probability, want float64) {
+		if got := student(freedom, probability); math.Abs(got/want-1) > 0.002 {
+			t.Errorf("%v degrees of freedom, %v: %v, want %v", freedom, probability, got, want)
 		}
-	}
+	})
 }
 
 // TestFreedom holds the degrees of freedom to the sums that define them, and to n-1 for equal weights.

@@ -497,8 +497,14 @@ func TestCodexCalls(t *testing.T) {
 // TestSaidAgain: a person who repeats a sentence that was lost needed it.
 func TestSaidAgain(t *testing.T) {
 	const rule = "Never use tabs in SQL files, and always run make lint-sql before committing"
-	for text, want := range map[string]int{"I told you. " + rule + "!": 1, "Please never use tabs": 0, "<note>" + rule + "</note>": 0,
-		rule + ".": 0, "> " + rule: 0, "[Request interrupted by user] " + rule: 0} {
+	must.Rows(t, `
+I told you. Never use tabs in SQL files, and always run make lint-sql before committing! | 1
+Please never use tabs | 0
+<note>Never use tabs in SQL files, and always run make lint-sql before committing</note> | 0
+Never use tabs in SQL files, and always run make lint-sql before committing. | 0
+> Never use tabs in SQL files, and always run make lint-sql before committing | 0
+[Request interrupted by user] Never use tabs in SQL files, and always run make lint-sql before committing | 0
+`, func(text string, want int) {
 		s := &story{}
 		s.prompt(rule + ".")
 		s.says("ok")
@@ -509,7 +515,7 @@ func TestSaidAgain(t *testing.T) {
 		lost := []policy.Edit{{Kind: policy.KindRemove, Request: 2, Stage: "test", Items: []policy.ItemID{0}, Joined: conv.Requests[1].Message}}
 		must.Equal(t, len(judge(t, conv, lost, lost).Misses), want, text)
 		must.Equal(t, len(judge(t, conv, nil, lost).Misses), 0, text)
-	}
+	})
 }
 
 // TestCommonLines: a line that many blocks hold is evidence of an edit only where the file itself was read.

@@ -280,23 +280,19 @@ func TestParts(t *testing.T) {
 }
 
 func TestApportion(t *testing.T) {
-	tests := []struct {
-		weights []int
-		parts   int
-		want    []int
-	}{
-		{nil, 10, []int{}},
-		{[]int{0, 0}, 10, []int{0, 0}},
-		{[]int{1, 1, 1}, 10, []int{4, 3, 3}},
-		{[]int{1, 1, 1}, 2, []int{1, 1, 0}},
-		{[]int{150, -50}, 1000, []int{1500, -500}},
-		{[]int{100, -1, 0}, 10, []int{10, 0, 0}},
-		{[]int{5, -9}, 10, []int{0, 0}},
-		{[]int{1 << 40, 1 << 40}, 1000, []int{500, 500}},
-	}
-	for _, tt := range tests {
-		must.Equal(t, Apportion(tt.weights, tt.parts), tt.want, tt.weights, tt.parts)
-	}
+	must.Rows(t, `
+# weights | parts | want
+null         | 10   | []
+[0, 0]       | 10   | [0, 0]
+[1, 1, 1]    | 10   | [4, 3, 3]
+[1, 1, 1]    | 2    | [1, 1, 0]
+[150, -50]   | 1000 | [1500, -500]
+[100, -1, 0] | 10   | [10, 0, 0]
+[5, -9]      | 10   | [0, 0]
+[1099511627776, 1099511627776] | 1000 | [500, 500]
+`, func(weights []int, parts int, want []int) {
+		must.Equal(t, Apportion(weights, parts), want, weights, parts)
+	})
 }
 
 func FuzzApportion(f *testing.F) {

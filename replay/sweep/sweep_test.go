@@ -16,28 +16,28 @@ import (
 )
 
 func TestParseAxis(t *testing.T) {
-	for in, want := range map[string]string{
-		"s.p=1,2,3":               "1 2 3",
-		"s.p = a , b":             "a b",
-		"s.p=[a,b],[c]":           "[a,b] [c]",
-		"s.p=10..30:10":           "10 20 30",
-		"s.p=10..35:10":           "10 20 30",
-		"s.p=5k..15k:5k":          "5000 10000 15000",
-		"s.p=1.5k..3_000:500":     "1500 2000 2500 3000",
-		"s.p=0..1M":               "0 250000 500000 750000 1000000",
-		"s.p=1..3":                "1 2 3",
-		"s.p=7..7":                "7",
-		"s.p=0.2..0.7:0.1":        "0.2 0.3 0.4 0.5 0.6 0.7",
-		"s.p=0..1.0":              "0 0.25 0.5 0.75 1",
-		"s.p=5m..20m:5m":          "5m0s 10m0s 15m0s 20m0s",
-		"s.p=30m..90m":            "30m0s 45m0s 1h0m0s 1h15m0s 1h30m0s",
-		"s.p=fixed: 5000,outline": "fixed: 5000 outline",
-	} {
+	must.Rows(t, `
+s.p=1,2,3               | 1 2 3
+s.p = a , b             | a b
+s.p=[a,b],[c]           | [a,b] [c]
+s.p=10..30:10           | 10 20 30
+s.p=10..35:10           | 10 20 30
+s.p=5k..15k:5k          | 5000 10000 15000
+s.p=1.5k..3_000:500     | 1500 2000 2500 3000
+s.p=0..1M               | 0 250000 500000 750000 1000000
+s.p=1..3                | 1 2 3
+s.p=7..7                | 7
+s.p=0.2..0.7:0.1        | 0.2 0.3 0.4 0.5 0.6 0.7
+s.p=0..1.0              | 0 0.25 0.5 0.75 1
+s.p=5m..20m:5m          | 5m0s 10m0s 15m0s 20m0s
+s.p=30m..90m            | 30m0s 45m0s 1h0m0s 1h15m0s 1h30m0s
+s.p=fixed: 5000,outline | fixed: 5000 outline
+`, func(in, want string) {
 		a, err := ParseAxis(in)
 		if got := strings.Join(a.Values, " "); err != nil || got != want || a.Key != "s.p" {
 			t.Errorf("%s: %s %q, %v; want %q", in, a.Key, got, err, want)
 		}
-	}
+	})
 	for _, in := range []string{
 		"", "p", "p=1", "s.p", "s.p=", "s.p=1,1", "s.p=1,,2", "s.p=3..1", "s.p=1..3:0", "s.p=1..3:-1", "s.p=a..b", "s.p=0..1:x", "s.p=1..1000000000:1", "s.p=0..1:1e-9",
 		"s.p=1m..5m:0s", "s.p=1m..5", "s.p=0.1..0.5:NaN", "s.p=NaN..1", "s.p=1..Inf",

@@ -325,10 +325,15 @@ func TestSeveralHidden(t *testing.T) {
 func TestSummedUp(t *testing.T) {
 	model := round()
 	model.Rates[tokens.SummedUpChars] = 0.2
-	for signature, want := range map[int]int{0: 300, 250: 300, 250 + 1600: 300, 250 + 2600: 500} {
+	must.Rows(t, `
+0    | 300
+250  | 300
+1850 | 300
+2850 | 500
+`, func(signature, want int) {
 		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(1200), Signature: signature})}})
 		must.Equal(t, calibrate(t, conv, model).Block(0, 0), want, signature)
-	}
+	})
 }
 
 // TestReadBack: an offloaded result weighs its file, and its stub what was sent; both on the scale of the span.
@@ -360,38 +365,39 @@ func TestReadBack(t *testing.T) {
 func TestLostWeight(t *testing.T) {
 	lost := session.Message{Class: session.ClassToolResult, Lost: true, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t2", IsString: true})}}
 	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(4000)})}}
-	for _, tt := range []struct {
-		name   string
-		tokens int
-		before int
-		want   int
-	}{
-		{"what is known is 30,100 and 1,000 of the other result", 35000, 4, 3900},
-		{"one token more than is known", 31101, 4, 1},
-		{"no more than is known", 31100, 4, 0},
-		{"none recorded", 0, 4, 0},
-		{"the boundary stands elsewhere", 35000, 5, 0},
-	} {
+	must.Rows(t, `
+# name | tokens | before | want
+what is known is 30,100 and 1,000 of the other result | 35000 | 4 | 3900
+one token more than is known | 31101 | 4 | 1
+no more than is known        | 31100 | 4 | 0
+none recorded                | 0     | 4 | 0
+the boundary stands elsewhere | 35000 | 5 | 0
+`, func(name string, tokens, before, want int) {
 		conv := said(prompt(4000), answer(30000), result, lost, prompt(400), answer(20000))
-		conv.Boundaries = []session.Boundary{{Trigger: "auto", PreTokens: tt.tokens, Before: tt.before, Summary: 4, Request: 2}}
+		conv.Boundaries = []session.Boundary{{Trigger: "auto", PreTokens: tokens, Before: before, Summary: 4, Request: 2}}
 		conv.Messages[4].RecordOnly = true
 		c := calibrate(t, conv, round())
-		must.Equal(t, c.Lost[3], tt.want, tt.name)
-		weight := tt.want
+		must.Equal(t, c.Lost[3], want, name)
+		weight := want
 		if weight == 0 {
 			weight = 8 // what goes around any result
 		}
-		must.Equal(t, c.Message(3), weight, tt.name)
-	}
+		must.Equal(t, c.Message(3), weight, name)
+	})
 }
 
 // TestEarlier: what stands in for the history before the file is what the first request had in context beyond the
 // overhead and the lines.
 func TestEarlier(t *testing.T) {
 	earlier := session.Message{Class: session.ClassMeta, Marks: session.Earlier, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText})}}
-	for context, want := range map[int]int{100000: 100000 - tokens.DefaultOverhead - 1000, 19801: 1, 19800: 0, 10000: 0} {
+	must.Rows(t, `
+100000 | 80200
+19801  | 1
+19800  | 0
+10000  | 0
+`, func(context, want int) {
 		must.Equal(t, calibrate(t, said(earlier, prompt(4000), answer(context)), round()).Message(0), want, context)
-	}
+	})
 	// A later fall that every view shares was overhead till then.
 	conv := said(earlier, prompt(4000), answer(100000), prompt(4000), answer(90000))
 	if got, want := calibrate(t, conv, round()).Message(0), 100000-10000-tokens.DefaultOverhead-1000; got != want {

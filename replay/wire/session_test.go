@@ -388,17 +388,17 @@ func TestSessionOfAnother(t *testing.T) {
 		`{"role":"user","content":"Go"}`,
 		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"call|1","name":"shell","input":{}}]}`,
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call|1","content":"ok"},{"type":"compaction","encrypted":"YQ"}]}`)
-	for _, tt := range []struct {
-		model    string
-		unsigned int
-	}{{"gpt-5", 1}, {"claude-opus-4-5", 0}} {
+	must.Rows(t, `
+gpt-5           | 1
+claude-opus-4-5 | 0
+`, func(model string, unsigned int) {
 		conv.Product = "another"
-		conv.Messages[1].Model = tt.model
+		conv.Messages[1].Model = model
 		s := goesOn(t, t.TempDir(), viewOf(t, conv), wire.SessionFileOptions{Client: "2.1.139"})
-		if s.Unsigned != tt.unsigned || s.Renamed != 1 || s.Opaque != 1 || bytes.Contains(bytes.Join(s.Lines, nil), []byte("call|1")) {
-			t.Errorf("%s: %d blocks left out, %d ids renamed, %d unreadable", tt.model, s.Unsigned, s.Renamed, s.Opaque)
+		if s.Unsigned != unsigned || s.Renamed != 1 || s.Opaque != 1 || bytes.Contains(bytes.Join(s.Lines, nil), []byte("call|1")) {
+			t.Errorf("%s: %d blocks left out, %d ids renamed, %d unreadable", model, s.Unsigned, s.Renamed, s.Opaque)
 		}
-	}
+	})
 }
 
 func sessionsIn(t testing.TB, dir string) (files []string) {

@@ -286,27 +286,23 @@ func TestFolders(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	tab := newTable("t", column{"what", ""}, column{"change", ""}, column{"low", ""}, column{"high", ""})
 	want := map[string]string{}
-	for _, c := range []struct {
-		name            string
-		value, low, up  float64
-		bounded         bool
-		verdict, phrase string
-	}{
-		{"a", -0.2, -0.3, -0.1, true, lower, "costs less: −20.0 % (−30.0 to −10.0 %)"},
-		{"b", 0.2, 0.1, 0.3, true, higher, "costs more: +20.0 % (+10.0 to +30.0 %)"},
-		{"c", 0.2, -0.1, 0.3, true, unclear, "so no difference can be told"},
-		{"d", 0.2, 0, 0.3, true, unclear, "so no difference can be told"},
-		{"e", 0.2, 0, 0, false, tooFew, "too few projects"},
-		{"f", 0, 0, 0, true, same, "costs the same"},
-	} {
-		row := []cell{text(c.name), change(c.value), blank, blank}
-		if c.bounded {
-			row[2], row[3] = change(c.low), change(c.up)
+	must.Rows(t, `
+# name | value | low | up | bounded | verdict | phrase
+a | -0.2 | -0.3 | -0.1 | true  | lower   | costs less: −20.0 % (−30.0 to −10.0 %)
+b | 0.2  | 0.1  | 0.3  | true  | higher  | costs more: +20.0 % (+10.0 to +30.0 %)
+c | 0.2  | -0.1 | 0.3  | true  | unclear | so no difference can be told
+d | 0.2  | 0    | 0.3  | true  | unclear | so no difference can be told
+e | 0.2  | 0    | 0    | false | few     | too few projects
+f | 0    | 0    | 0    | true  | same    | costs the same
+`, func(name string, value, low, up float64, bounded bool, verdict, phrase string) {
+		row := []cell{text(name), change(value), blank, blank}
+		if bounded {
+			row[2], row[3] = change(low), change(up)
 		}
 		tab.add(row...)
-		want[c.name] = c.phrase
-		must.Both(tab.verdict(c.name))(t, c.verdict, nil, c.name)
-	}
+		want[name] = phrase
+		must.Both(tab.verdict(name))(t, verdict, nil, name)
+	})
 	a := &article{tables: []*table{tab}}
 	for name, phrase := range want {
 		if got, err := a.costs("t", name); err != nil || !strings.Contains(got, phrase) {

@@ -57,9 +57,16 @@ func TestRun(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for in, want := range map[string]string{".so x": `\&.so x`, "'br": `\&'br`, `a\fB`: `a\efB`, "--as": `\-\-as`, "a\n.so x": "a .so x", "…": `\[u2026]`} {
+	must.Rows(t, `
+.so x      | \&.so x
+'br        | \&'br
+a\fB       | a\efB
+--as       | \-\-as
+"a\n.so x" | a .so x
+…          | \[u2026]
+`, func(in, want string) {
 		must.Equal(t, text(in), want, in)
-	}
+	})
 	if page(cmd.Commands()) == "" {
 		t.Error("an empty page")
 	}

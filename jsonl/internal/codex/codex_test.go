@@ -138,52 +138,46 @@ func TestOwnSummary(t *testing.T) {
 }
 
 func TestLooks(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want bool
-	}{
-		{`{"timestamp":"2026-05-01T10:00:00Z","type":"session_meta","payload":{"id":"x"}}`, true},
-		{"rubbish\n" + `{"type":"response_item","payload":{"type":"message"}}`, true},
-		{`{"type":"event_msg","payload":[]}`, false},
-		{`{"type":"user","message":{"role":"user","content":"hello"}}`, false},
-		{`{"type":"session","payload":{}}`, false},
-		{"", false},
-	} {
-		must.Equal(t, foreign.Looks(foreign.NewBeginning([]byte(tt.text), true), "", []foreign.Form{Form()}) != nil, tt.want, tt.text)
-	}
+	must.Rows(t, `
+{"timestamp":"2026-05-01T10:00:00Z","type":"session_meta","payload":{"id":"x"}} | true
+"rubbish\n{\"type\":\"response_item\",\"payload\":{\"type\":\"message\"}}" | true
+{"type":"event_msg","payload":[]} | false
+{"type":"user","message":{"role":"user","content":"hello"}} | false
+{"type":"session","payload":{}} | false
+"" | false
+`, func(text string, want bool) {
+		must.Equal(t, foreign.Looks(foreign.NewBeginning([]byte(text), true), "", []foreign.Form{Form()}) != nil, want, text)
+	})
 }
 
 func TestAdded(t *testing.T) {
-	for said, want := range map[string]bool{
-		"# AGENTS.md instructions for /x\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>\n":         true,
-		" <ENVIRONMENT_CONTEXT>x</environment_context>":                                 true,
-		"<turn_aborted>\nx\n</turn_aborted>":                                            true,
-		"<codex_internal_context source=\"goal\">\nx\n</codex_internal_context>":        true,
-		"<external_page>x</external_page>":                                              true,
-		"Warning: The maximum number of unified exec processes you can keep open is 60": true,
-		"<environment_context> is a tag":                                                false,
-		"hello":                                                                         false,
-		"":                                                                              false,
-	} {
+	must.Rows(t, `
+"\u0023 AGENTS.md instructions for /x\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>\n" | true
+" <ENVIRONMENT_CONTEXT>x</environment_context>" | true
+"<turn_aborted>\nx\n</turn_aborted>" | true
+"<codex_internal_context source=\"goal\">\nx\n</codex_internal_context>" | true
+<external_page>x</external_page> | true
+Warning: The maximum number of unified exec processes you can keep open is 60 | true
+<environment_context> is a tag | false
+hello | false
+""    | false
+`, func(said string, want bool) {
 		raw := must.Get(json.Marshal([]text{{Type: "input_text", Text: "first"}, {Type: "input_text", Text: said}}))(t)
 		must.Equal(t, added(raw), want, said)
-	}
+	})
 }
 
 func TestShortened(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		room int
-		want string
-	}{
-		{"0123456789", 4, "01…2 tokens truncated…89"},
-		{"0123456789", 5, "01…2 tokens truncated…789"},
-		{"ééééé", 4, "é…2 tokens truncated…é"},
-		{"ééééé", 6, "é…1 tokens truncated…é"},
-		{"0123456789", 0, "…3 tokens truncated…"},
-	} {
-		must.Equal(t, shortened(tt.text, tt.room), tt.want, tt.text, tt.room)
-	}
+	must.Rows(t, `
+# text | room | want
+0123456789 | 4 | 01…2 tokens truncated…89
+0123456789 | 5 | 01…2 tokens truncated…789
+ééééé      | 4 | é…2 tokens truncated…é
+ééééé      | 6 | é…1 tokens truncated…é
+0123456789 | 0 | …3 tokens truncated…
+`, func(text string, room int, want string) {
+		must.Equal(t, shortened(text, room), want, text, room)
+	})
 }
 
 // mutants are mutations of rollouts: lines dropped, doubled, moved, cut, glued, mixed, bytes changed.

@@ -144,11 +144,16 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	edits := r.Edits()
 	at := slices.Index(edits, "remove@0")
 	stagetest.Same(t, []string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:])
-	for m, want := range map[policy.ItemID]bool{1: false, 3: true, 5: false, 7: false} {
+	must.Rows(t, `
+1 | false
+3 | true
+5 | false
+7 | false
+`, func(m policy.ItemID, want bool) {
 		if _, ok := r.View.PayloadReplacement(policy.Target{Item: m}); ok != want {
 			t.Errorf("the input of message %d: cleared %t, want %t", m, ok, want)
 		}
-	}
+	})
 }
 
 // The API's own notation and the plain number are the same.

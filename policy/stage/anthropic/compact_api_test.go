@@ -59,7 +59,13 @@ call a Read %d; assistant say done
 
 // Instructions of one's own replace the default's.
 func TestCompactAPIInstructions(t *testing.T) {
-	for text, want := range map[string]int{"": 110, "Keep every file name.": 5, "整理 😀": 1, "x": 0, "xx": 1} {
+	must.Rows(t, `
+""                    | 110
+Keep every file name. | 5
+"整理 😀"                | 1
+x                     | 0
+xx                    | 1
+`, func(text string, want int) {
 		c := stagetest.Uses(3)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Instructions = text })))
 		r.Overhead = 180000
@@ -69,7 +75,7 @@ func TestCompactAPIInstructions(t *testing.T) {
 		if call := r.View.Edits()[0].Call; call.Prompt != want || call.Input != size+want {
 			t.Errorf("%q: a prompt of %d in an input of %d, want %d in %d", text, call.Prompt, call.Input, want, size+want)
 		}
-	}
+	})
 }
 
 // The API's own notation and the plain number are the same.

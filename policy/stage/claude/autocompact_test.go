@@ -156,12 +156,17 @@ func TestAutocompactRecorded(t *testing.T) {
 
 // A compaction never begins its own.
 func TestAutocompactItself(t *testing.T) {
-	for agent, want := range map[string]bool{"": true, "a1b2": true, "acompact-1": false, "asession_memory-1": false} {
+	must.Rows(t, `
+""                | true
+a1b2              | true
+acompact-1        | false
+asession_memory-1 | false
+`, func(agent string, want bool) {
 		c := stagetest.Uses(3)
 		c.Agent = agent
 		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil))), 155000, 0).All()
 		stagetest.Same(t, want, r.View.Epoch() > 0, agent)
-	}
+	})
 }
 
 // A request that is too long drops its oldest rounds until the gap is covered.
@@ -237,19 +242,16 @@ func TestAutocompactFails(t *testing.T) {
 // own without images and what an earlier one re-injected.
 func TestAutocompactRequest(t *testing.T) {
 	picture := stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 4000))
-	for _, tt := range []struct {
-		name   string
-		prefix string
-		want   int
-	}{
-		{"its own prefix", "own", 9000 + 1257},
-		{"the session's", "session", 9000 + 3000 + 5000 + 1257 + 700},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | prefix | want
+its own prefix | own     | 10257
+the session's  | session | 18957
+`, func(name, prefix string, want int) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 4*9000)), picture)
 			c.Play(`assistant say ok`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = tt.prefix })))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = prefix })))
 			r.Overhead = 700
 			r.View.Join(0)
 			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
@@ -258,11 +260,11 @@ func TestAutocompactRequest(t *testing.T) {
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 0, policy.Context{})
 			edits := r.View.Edits()
-			if call := edits[len(edits)-1].Call; call == nil || call.Input != tt.want {
-				t.Errorf("the call: %+v, want input %d", call, tt.want)
+			if call := edits[len(edits)-1].Call; call == nil || call.Input != want {
+				t.Errorf("the call: %+v, want input %d", call, want)
 			}
 		})
-	}
+	})
 }
 
 // What the request leaves out anyway does not count when rounds are dropped.

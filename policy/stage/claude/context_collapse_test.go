@@ -154,20 +154,17 @@ func TestContextCollapseDropped(t *testing.T) {
 		}
 		return r
 	}
-	for _, tt := range []struct {
-		name  string
-		items []policy.ItemID
-		want  []string
-	}{
-		{"nothing", nil, []string{"stage m0-m1", "commit m0-m1"}},
-		// 40 each, not 90.
-		{"an answer", []policy.ItemID{1}, []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"}},
-		{"all of a turn", []policy.ItemID{0, 1}, []string{"stage m2-m3", "commit m2-m3"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			stagetest.Same(t, tt.want, acts(prepare(t, dropped(tt.items...), 1000)))
+	must.Rows(t, `
+# name | items | want
+nothing       | null   | ["stage m0-m1", "commit m0-m1"]
+# 40 each, not 90.
+an answer     | [1]    | ["stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"]
+all of a turn | [0, 1] | ["stage m2-m3", "commit m2-m3"]
+`, func(name string, items []policy.ItemID, want []string) {
+		t.Run(name, func(t *testing.T) {
+			stagetest.Same(t, want, acts(prepare(t, dropped(items...), 1000)))
 		})
-	}
+	})
 }
 
 // What is left to the window: commit_at is the auto-compact threshold, stage_at lies the warning offset below

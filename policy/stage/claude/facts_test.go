@@ -128,11 +128,17 @@ func TestFacts(t *testing.T) {
 			is(c.model+" waits for the API to refuse", waits(c.model, c.window), f["reactive"] == "by source" && !acts)
 		}
 		if f["window_4_6"] != "-" {
-			for model, noted := range map[string]bool{"claude-sonnet-4-6": true, "claude-opus-4-6": true, "deepseek-v4": true, "claude-sonnet-4-6[1m]": false, "claude-opus-4-7": false} {
+			must.Rows(t, `
+claude-sonnet-4-6     | true
+claude-opus-4-6       | true
+deepseek-v4           | true
+claude-sonnet-4-6[1m] | false
+claude-opus-4-7       | false
+`, func(model string, noted bool) {
 				notes := p.Limits(policy.Circumstances{Window: 1000000, MaxOutput: output, OutputFrom: "model table", Model: model}).Notes
 				want := "the client takes " + model + " to have " + f["window_4_6"][:3] + ",000 tokens "
 				is(model+" without a mark has less", slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, want) }), noted)
-			}
+			})
 		}
 		switch most := get("autocompact.max_output"); {
 		case f["summary_prefix"] != "session":
@@ -173,11 +179,15 @@ func TestFacts(t *testing.T) {
 		is("least window", get("window.auto_compact_least") == "0", f["window_variable"] == "any")
 
 		attached := ", " + strings.Trim(get("post_compact.attachments"), "[]") + ","
-		for fact, name := range map[string]string{
-			"attach_todos": "todos", "attach_plan_mode": "plan_mode", "attach_tools": "deferred_tools", "attach_agents": "agent_listing", "attach_mcp": "mcp_instructions",
-		} {
+		must.Rows(t, `
+attach_todos     | todos
+attach_plan_mode | plan_mode
+attach_tools     | deferred_tools
+attach_agents    | agent_listing
+attach_mcp       | mcp_instructions
+`, func(fact, name string) {
 			is(name+" in "+attached, strings.Contains(attached, " "+name+","), f[fact] == "yes")
-		}
+		})
 		is("files after a compaction", get("post_compact.max_files"), f["attach_files"])
 		is("tokens of a file", get("post_compact.file_tokens"), f["attach_file_tokens"])
 		is("tokens of all files", get("post_compact.files_tokens"), f["attach_files_tokens"])

@@ -409,12 +409,12 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 // With state: recorded a recorded microcompaction is repeated: just what it names is cleared, and nothing is decided
 // there.
 func TestMicrocompactSizeRecorded(t *testing.T) {
-	for name, ids := range map[string][]string{
-		"all there":       {"a", "b"},
-		"one of them":     {"b", "before-the-file"},
-		"none":            {"before-the-file"},
-		"two at one call": {"a", "c"},
-	} {
+	must.Rows(t, `
+all there       | ["a", "b"]
+one of them     | ["b", "before-the-file"]
+none            | ["before-the-file"]
+two at one call | ["a", "c"]
+`, func(name string, ids []string) {
 		t.Run(name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go`)
 			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -441,7 +441,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 			}
 			stagetest.Same(t, want, got, "cleared")
 		})
-	}
+	})
 }
 
 // An image in array content counts 2,000, a document and what nobody knows nothing, and each text is rounded on its

@@ -336,12 +336,16 @@ func TestSessionMemoryCovers(t *testing.T) {
 	r := full(stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.GrowthTokens = 1000000; p.MinTokens = 1; p.MinTextMessages = 1 }))), 6)
 	r.All()
 	text := r.Block(-1, 0)
-	for want, in := range map[string]bool{
-		"Below is a summary of the session so far:\n\n# Session Title\n[line 0] \"prompt 0\"": true,
-		"# Worklog\nN/A": true, "prompt 0": true, "answer 0": true, "prompt 1": false, "answer 4": false,
-	} {
+	must.Rows(t, `
+"Below is a summary of the session so far:\n\n\u0023 Session Title\n[line 0] \"prompt 0\"" | true
+"\u0023 Worklog\nN/A" | true
+prompt 0              | true
+answer 0              | true
+prompt 1              | false
+answer 4              | false
+`, func(want string, in bool) {
 		must.Equal(t, strings.Contains(text, want), in, text)
-	}
+	})
 	must.Equal(t, r.View.IDs()[:11], []policy.ItemID{-1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 }
 

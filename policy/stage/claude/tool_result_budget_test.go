@@ -129,12 +129,26 @@ func TestPreview(t *testing.T) {
 }
 
 func TestHumanSize(t *testing.T) {
-	for n, want := range map[int]string{
-		0: "0B", 512: "512B", 1023: "1023B", 1024: "1KB", 1075: "1KB", 1076: "1.1KB", 1280: "1.3KB", 2000: "2KB", 2048: "2KB",
-		51405: "50.2KB", 137933: "134.7KB", 1048575: "1024KB", 1048576: "1MB", 1572864: "1.5MB", 400001: "390.6KB", 5 << 30: "5120MB",
-	} {
+	must.Rows(t, `
+0          | 0B
+512        | 512B
+1023       | 1023B
+1024       | 1KB
+1075       | 1KB
+1076       | 1.1KB
+1280       | 1.3KB
+2000       | 2KB
+2048       | 2KB
+51405      | 50.2KB
+137933     | 134.7KB
+1048575    | 1024KB
+1048576    | 1MB
+1572864    | 1.5MB
+400001     | 390.6KB
+5368709120 | 5120MB
+`, func(n int, want string) {
 		stagetest.Same(t, want, humanSize(n), n)
-	}
+	})
 }
 
 // An array is saved as JSON indented by two; size and preview are that text's.

@@ -115,23 +115,20 @@ func TestGeminiExample(t *testing.T) {
 // Before the newest 50,000 tokens of results nothing is cut; the one that is over is, and what is left of it counts.
 func TestGeminiResponseBudget(t *testing.T) {
 	line := strings.Repeat("y", 79) + "\n"
-	for _, tt := range []struct {
-		chars []int // of the results, oldest first
-		want  []int // those cut
-	}{
-		{[]int{4 * 10000, 4 * 40000}, nil},
-		{[]int{4*10000 + 4, 4 * 40000}, []int{0}},
-		{[]int{4*10000 + 3, 4 * 40000}, nil}, // rounded down
-		{[]int{4 * 10000, 4 * 50000}, []int{0}},
-		{[]int{4 * 100, 4 * 50001, 4 * 100}, []int{1}}, // the cut one leaves room for the oldest
-		{[]int{4 * 49000, 4 * 50001, 4 * 100}, []int{1}},
-		{[]int{4 * 49400, 4 * 50001, 4 * 100}, []int{0, 1}}, // but not for so much: 30 lines are some 600 tokens
-		{[]int{4 * 50001}, []int{0}},
-		{[]int{4 * 50000}, nil},
-	} {
+	must.Rows(t, `
+[40000, 160000]       | null
+[40004, 160000]       | [0]
+[40003, 160000]       | null  # rounded down
+[40000, 200000]       | [0]
+[400, 200004, 400]    | [1]  # the cut one leaves room for the oldest
+[196000, 200004, 400] | [1]
+[197600, 200004, 400] | [0, 1]  # but not for so much: 30 lines are some 600 tokens
+[200004]              | [0]
+[200000]              | null
+`, func(chars, want []int) {
 		c := stagetest.Talk(`prompt old; assistant say done; prompt go`)
 		var at []int
-		for i, n := range tt.chars {
+		for i, n := range chars {
 			c.Play(`assistant use %v Read`, i)
 			at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), strings.Repeat(line, n/80)+strings.Repeat("z", n%80))))
 		}
@@ -148,8 +145,8 @@ func TestGeminiResponseBudget(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		stagetest.Same(t, tt.want, got, tt.chars)
-	}
+		stagetest.Same(t, want, got, chars)
+	})
 }
 
 func TestGeminiCutText(t *testing.T) {

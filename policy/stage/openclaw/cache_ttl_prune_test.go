@@ -124,17 +124,17 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 
 // Results from the newest three assistant messages on stay, and where there are not three, all do.
 func TestCacheTTLPruneAssistants(t *testing.T) {
-	for keep, want := range map[int][]string{
-		0: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"},
-		1: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6"},
-		2: {"truncate@5 m2", "truncate@5 m4"},
-		3: {"truncate@5 m2"},
-		4: nil,
-		5: nil,
-	} {
+	must.Rows(t, `
+0 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"]
+1 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6"]
+2 | ["truncate@5 m2", "truncate@5 m4"]
+3 | ["truncate@5 m2"]
+4 | null
+5 | null
+`, func(keep int, want []string) {
 		r := pause(t, stagetest.RoundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
 		stagetest.Same(t, want, r.Edits(), keep)
-	}
+	})
 }
 
 func TestCacheTTLPruneTrim(t *testing.T) {

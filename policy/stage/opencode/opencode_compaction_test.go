@@ -98,7 +98,15 @@ by hand     | true  | ["user: What did we do so far?","assistant: "]
 // The 1.18 summariser is shown 2,000 characters of an output, its share of the tokens rounded down, and all of any
 // other text.
 func TestOpencodeSummarisedOutput(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1999: 500, 2000: 500, 2001: 499, 2004: 500, 8000: 500, 80000: 500} {
+	must.Rows(t, `
+0     | 0
+1999  | 500
+2000  | 500
+2001  | 499
+2004  | 500
+8000  | 500
+80000 | 500
+`, func(n, want int) {
 		for count, prompt := range map[string]int{"1.18": 537, "1.18.3": 225} {
 			c := stagetest.Talk(`prompt x*8004; call a Read %d; assistant say x*8000`, n)
 			p := keeping(count, 0, -1)
@@ -106,7 +114,7 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 			want := 2001 + 4 + want + 2000 + prompt
 			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
 		}
-	}
+	})
 }
 
 func TestOpencodeSummaryCall(t *testing.T) {

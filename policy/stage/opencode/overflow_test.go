@@ -3,6 +3,7 @@ package opencode_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -60,10 +61,19 @@ func TestOutputTokenMax(t *testing.T) {
 }
 
 func TestSwitches(t *testing.T) {
-	for value, want := range map[string]bool{
-		"true": true, "TRUE": true, "True": true, "1": true,
-		"": false, "0": false, "yes": false, "false": false, "on": false, " 1": false, "2": false,
-	} {
+	must.Rows(t, `
+true  | true
+TRUE  | true
+True  | true
+1     | true
+""    | false
+0     | false
+yes   | false
+false | false
+on    | false
+" 1"  | false
+2     | false
+`, func(value string, want bool) {
 		env := opencode.Env{opencode.EnvDisablePrune: value, opencode.EnvDisableAutocompact: value}
 		on := opencode.Config{Compaction: opencode.CompactionConfig{Auto: pointer(true), Prune: pointer(true)}}
 		if got := opencode.AutoEnabled(on, env); got == want {
@@ -74,5 +84,5 @@ func TestSwitches(t *testing.T) {
 				t.Errorf("%s: %s=%q: prune is on: %t", v.Name, opencode.EnvDisablePrune, value, got)
 			}
 		}
-	}
+	})
 }

@@ -107,14 +107,21 @@ func TestSlidingWindowLongRun(t *testing.T) {
 		stagetest.Same(t, want, got, cut)
 	}
 	// Two are the first message and the results about to be sent: without their call they cannot stand.
-	for messages, want := range map[int]int{2: 13, 3: 3, 4: 3, 5: 5, 13: 13, 14: 13} {
+	must.Rows(t, `
+2  | 13
+3  | 3
+4  | 3
+5  | 5
+13 | 13
+14 | 13
+`, func(messages, want int) {
 		c := stagetest.RoundsOf(6, 40)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(messages, "request", "round")))
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
 		stagetest.Same(t, left, want, messages)
-	}
+	})
 }
 
 // What other stages take out and rebuild is followed.

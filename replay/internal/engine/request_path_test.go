@@ -140,7 +140,12 @@ func TestFilesNamed(t *testing.T) {
 	named := regexp.MustCompile("`([a-z_/]+\\.go)`")
 	_, inside, _ := strings.Cut(page, "## Inside replay")
 	inside, _, _ = strings.Cut(inside, "## ")
-	for name, folder := range map[string]string{"replay": "../..", "record": "../record", "account": "../account", "engine": "."} {
+	must.Rows(t, `
+replay  | ../..
+record  | ../record
+account | ../account
+engine  | .
+`, func(name, folder string) {
 		_, text, _ := strings.Cut(inside, "\n- **"+name+"**")
 		text, _, _ = strings.Cut(text, "\n- **")
 		var listed, there []string
@@ -157,7 +162,7 @@ func TestFilesNamed(t *testing.T) {
 		if listed = slices.Compact(listed); !slices.Equal(listed, there) {
 			t.Errorf("the files of %s are %q, the page names %q", name, there, listed)
 		}
-	}
+	})
 	rest := strings.Replace(page, inside, "", 1)
 	for _, m := range named.FindAllStringSubmatch(rest, -1) {
 		if !slices.ContainsFunc([]string{"../../..", ".."}, func(folder string) bool {

@@ -58,17 +58,15 @@ func TestCompactionKind(t *testing.T) {
 }
 
 func TestCompactionKindText(t *testing.T) {
-	for _, c := range []struct {
-		kind          CompactionKind
-		trigger, want string
-	}{
-		{CompactionThreshold, "auto", "auto"},
-		{CompactionUnknown, "auto", "auto"},
-		{CompactionManual, "manual", "manual"},
-		{CompactionIdle, "auto", "auto, while idle"},
-		{CompactionReactive, "auto", "auto, reactive: prompt too long"},
-		{CompactionModelChange, "model_change", "model change"},
-	} {
-		must.Equal(t, c.kind.Text(c.trigger), c.want, c.kind, c.trigger)
-	}
+	must.Rows(t, `
+# kind | trigger | want
+threshold    | auto         | auto
+""           | auto         | auto
+manual       | manual       | manual
+idle         | auto         | auto, while idle
+reactive     | auto         | auto, reactive: prompt too long
+model_change | model_change | model change
+`, func(kind CompactionKind, trigger, want string) {
+		must.Equal(t, kind.Text(trigger), want, kind, trigger)
+	})
 }
