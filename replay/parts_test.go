@@ -60,7 +60,7 @@ func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Pol
 
 func TestCostParts(t *testing.T) {
 	policies := presets(t)
-	if testing.Short() {
+	if !must.CI() {
 		policies = policies[:5]
 	}
 	files := must.Glob(t, 1, shipped+"/*.jsonl")

@@ -81,15 +81,12 @@ func naive(t *testing.T, conv *session.Conversation, v *view.View) []policy.Item
 
 // TestViewFromEdits rebuilds each view from the edit list alone and compares items and sums.
 func TestViewFromEdits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many replays")
-	}
 	all := presets(t)
-	for _, path := range shippedFiles(t) {
+	for i, path := range shippedFiles(t) {
 		for _, conv := range load(t, path).Conversations() {
 			rec := recordOf(t, conv)
-			for _, pol := range all {
-				if pol.Recorded {
+			for k, pol := range all {
+				if pol.Recorded || (i+k)%4 > 0 && !must.CI() {
 					continue // its summary joins when the boundary does: see TestRecordedTrack
 				}
 				opt := replay.Options{Observe: func(n int, v *view.View) {
@@ -219,6 +216,9 @@ recorded           | ["recorded"]
 func TestDeterministic(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	all := presets(t)
+	if !must.CI() {
+		all = all[:8]
+	}
 	render := func(jobs int) []byte {
 		var out bytes.Buffer
 		for _, path := range shippedFiles(t) {

@@ -17,9 +17,7 @@ import (
 // TestRequestOf: the messages of a call's own request weigh what the call counts, at every call of the policies that
 // say what they send, whatever was dropped or put back.
 func TestRequestOf(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many replays")
-	}
+	must.BeCI(t)
 	files := must.Glob(t, 1, "../testdata/sessions/*.jsonl")
 	records := map[string]*replay.Record{}
 	for _, file := range files {

@@ -61,9 +61,13 @@ func TestGoldenEnvironment(t *testing.T) {
 		t.Skip("the goldens themselves")
 	}
 	exe := must.Get(os.Executable())(t)
+	n := 0
 	for _, lang := range []string{"C", "en_US.UTF-8", "zh_CN.UTF-8", "ja_JP.eucJP"} {
 		for _, term := range []string{"dumb", "xterm-256color", ""} {
 			for _, more := range []string{"TZ=UTC", "TZ=Asia/Kathmandu", "RUNEWIDTH_EASTASIAN=1"} {
+				if n++; n%5 != 1 && !must.CI() {
+					continue
+				}
 				c := exec.Command(exe, "-test.run=^TestGolden$")
 				c.Env = append(os.Environ(), "CTXKIT_TEST_CHILD=1", "LANG="+lang, "LC_ALL="+lang, "LC_CTYPE="+lang, "TERM="+term, more)
 				if out, err := c.CombinedOutput(); err != nil {

@@ -32,7 +32,10 @@ func TestSessions(t *testing.T) {
 		{"time", checkTime},
 		{"tools", checkTools},
 	}
-	for _, v := range versions {
+	for i, v := range versions {
+		if i%4 != 0 && !must.CI() {
+			continue
+		}
 		for seed := uint64(1); seed <= seeds; seed++ {
 			data, _ := generate(t, lively(v, seed))
 			rs := parse(t, data)

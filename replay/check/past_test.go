@@ -22,7 +22,10 @@ func TestRebuild(t *testing.T) {
 	t.Parallel()
 	reg := must.Get(stage.Registry())(t)
 	records := sampleRecords(t)
-	for _, name := range preset.Names(reg) {
+	for i, name := range preset.Names(reg) {
+		if i%4 > 0 && !must.CI() {
+			continue
+		}
 		p := must.Get(preset.Load(name, reg))(t)
 		conf := &Config{Cases: []Case{{Name: "x"}}}
 		b := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")

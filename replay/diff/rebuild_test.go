@@ -280,12 +280,16 @@ const shipped = "../../testdata/sessions"
 
 // TestRebuild holds that raw and edits make the view, on the sample sessions and every built-in policy.
 func TestRebuild(t *testing.T) {
-	policies, some := presets(t), 1
+	policies, some, turn := presets(t), 1, 0
 	if os.Getenv("CTXKIT_LONG") == "1" {
 		some = 4
 	}
 	loadAll(t, globs(t, shipped, "*.jsonl", "*/*.jsonl", "*/*/subagents/*.jsonl"), func(rec *replay.Record) {
-		for _, pol := range policies {
+		turn++
+		for i, pol := range policies {
+			if (i+turn)%4 > 0 && !must.CI() {
+				continue
+			}
 			checkViews(t, rec, pol, some)
 		}
 	})

@@ -48,7 +48,9 @@ func TestSums(t *testing.T) {
 	turn := 0
 	loadAll(t, globs(t, shipped, "*.jsonl", "*/*.jsonl", "*/*/subagents/*.jsonl"), func(rec *replay.Record) {
 		for i, pol := range policies {
-			turn++
+			if turn++; turn%5 > 0 && !must.CI() {
+				continue
+			}
 			checkSums(t, rec, nil, pol, 30)
 			checkSums(t, rec, policies[(i+turn)%len(policies)], pol, 30)
 		}

@@ -162,7 +162,10 @@ func turns(s *SessionStats) (list []string) {
 func TestStatsUnderPolicies(t *testing.T) {
 	paths := must.Glob(t, 10, "../../testdata/sessions/*.jsonl")
 	pols := loadPolicies(t, "recorded", "none", "claude-code-pipeline", "opencode-1.1.36", "gemini-cli-0.22", "anthropic-context-editing", "sliding-window", "three-layer", "openhands")
-	for _, path := range paths {
+	for i, path := range paths {
+		if i%4 > 0 && !must.CI() {
+			continue
+		}
 		rec := load(t, path)
 		for _, pol := range pols {
 			type held struct {

@@ -241,6 +241,7 @@ func TestPlaceholders(t *testing.T) {
 // TestLongMessages: a message of four times the parts takes as long as four messages, and not four times as long, as work does
 // that grows with the square. Both are measured over the same time, so that a busy machine slows both.
 func TestLongMessages(t *testing.T) {
+	must.BeCI(t)
 	for name, add := range map[string]func(w *writer, i int){
 		"prompts": func(w *writer, i int) { w.user(fmt.Sprint("p", i), "on") },
 		"attachments": func(w *writer, i int) {

@@ -256,6 +256,9 @@ func TestSessions(t *testing.T) {
 		rec := must.Get(replay.NewRecord(f.Main))(t)
 		step := 1 + len(f.Main.Requests)/some
 		for i, pol := range policies {
+			if (i+step)%4 > 0 && !must.CI() {
+				continue
+			}
 			name := pol.Name
 			must.Do(t, rec.EachView(pol, replay.Options{}, func(n int, v *view.View) bool {
 				if (n+i)%step != 0 && n <= len(f.Main.Requests) {

@@ -46,10 +46,14 @@ func hostile(g *rand.Rand) []shape {
 // by counting positions looked at and heap levels, not by the clock.
 func TestHostileWork(t *testing.T) {
 	g := rand.New(rand.NewPCG(3, 4))
+	sizes := []int{1 << 15}
+	if must.CI() {
+		sizes = append(sizes, 1<<17)
+	}
 	for _, name := range Names() {
 		e := encoding(t, name)
 		for _, kind := range hostile(g) {
-			for _, size := range []int{1 << 15, 1 << 17} {
+			for _, size := range sizes {
 				counter := e.NewCounter()
 				counter.Count(kind.text(size))
 				one := counter.steps
