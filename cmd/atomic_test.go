@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
@@ -72,6 +74,9 @@ func TestTogether(t *testing.T) {
 		{"an interrupt before", func(sys *system, _ []*output) { sys.removeUnfinished() }, "a=old b=old c=old "},
 		{"a full disk at the first", func(_ *system, outs []*output) { outs[0].atomic.file.Close() }, "a=old b=old c=old "}, // what is in memory cannot be written
 		{"a full disk at the last", func(_ *system, outs []*output) { outs[2].atomic.file.Close() }, "a=old b=old c=old "},
+		{"a folder in the place of the last", func(_ *system, outs []*output) {
+			_, _ = os.Remove(outs[2].atomic.place.path), os.Mkdir(outs[2].atomic.place.path, 0o755)
+		}, "a=old b=old c= "},
 		{"a rename that fails", func(_ *system, outs []*output) { os.Remove(outs[1].atomic.file.Name()) }, "a=new "},
 	} {
 		dir := t.TempDir()
@@ -91,13 +96,72 @@ func TestTogether(t *testing.T) {
 		got := ""
 		entries, err := os.ReadDir(dir)
 		for _, e := range entries {
-			var text []byte
-			text, err = os.ReadFile(filepath.Join(dir, e.Name()))
+			text, _ := os.ReadFile(filepath.Join(dir, e.Name()))
 			got += e.Name() + "=" + string(text) + " "
 		}
 		if err != nil || got != tt.want {
 			t.Errorf("%s: %s, want %s (%v)", tt.name, got, tt.want, err)
 		}
+	}
+}
+
+// TestOutputOver writes where something is already: a link stays and what it leads to is replaced, and a device or a pipe
+// takes what comes.
+func TestOutputOver(t *testing.T) {
+	for _, tt := range []struct{ over, replaced, said string }{
+		{"file", "file", ""}, {"hard", "hard", ""}, {"to-file", "file", ""}, {"to-to-file", "file", ""},
+		{"to-nothing", "", "no such file"}, {"to-to-itself", "", "too many links"},
+		{"folder", "", "is a folder"}, {"to-folder", "", "is a folder"},
+		{os.DevNull, "", ""}, {"pipe", "pipe", ""}, {"/dev/full", "", "no space left on device"},
+	} {
+		t.Run(tt.over, func(t *testing.T) {
+			if _, err := os.Stat(tt.over); filepath.IsAbs(tt.over) && err != nil {
+				t.Skip(err)
+			}
+			t.Chdir(t.TempDir())
+			must.Do(t, os.WriteFile("file", []byte("old"), 0o644))
+			must.Do(t, errors.Join(os.Mkdir("folder", 0o755), os.Link("file", "hard")))
+			for _, to := range []string{"file", "to-file", "nothing", "folder", "to-itself"} {
+				from := "to-" + to
+				if to == "to-itself" {
+					to = from
+				}
+				if err := os.Symlink(to, from); err != nil {
+					t.Skip(err)
+				}
+			}
+			if err := makeFIFO("pipe"); err != nil {
+				t.Skip(err)
+			}
+			pipe := must.Get(os.OpenFile("pipe", os.O_RDWR, 0))(t)
+			defer pipe.Close()
+			out, err := (&outputOptions{File: tt.over}).create(&system{})
+			if err == nil {
+				_, err = io.WriteString(out, strings.Repeat("new", 2000))
+				err = out.close(err)
+			}
+			if said := fmt.Sprint(err); (err != nil) != (tt.said != "") || strings.Count(said, tt.said) != 1 && err != nil {
+				t.Errorf("%v, want %q", err, tt.said)
+			}
+			for _, name := range []string{"file", "hard"} {
+				want := "old"
+				if name == tt.replaced {
+					want = strings.Repeat("new", 2000)
+				}
+				if text := must.Get(os.ReadFile(name))(t); string(text) != want {
+					t.Errorf("%s holds %.9q", name, text)
+				}
+			}
+			if st := must.Get(os.Lstat("to-file"))(t); st.Mode()&os.ModeSymlink == 0 {
+				t.Error("the link is replaced")
+			}
+			if list := must.Get(os.ReadDir("."))(t); len(list) != 9 {
+				t.Errorf("%d files", len(list))
+			}
+			if tt.over == "pipe" {
+				must.Get(io.ReadFull(pipe, make([]byte, 6000)))(t)
+			}
+		})
 	}
 }
 

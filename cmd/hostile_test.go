@@ -134,7 +134,9 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	large := bytes.Replace(hostileSession(t, 0), []byte("result\\u001b"), []byte(strings.Repeat("A", 5<<20)+"\\u001b"), 1)
-	inputs = append(inputs, input{write("large.jsonl", large), "never"})
+	if must.CI() {
+		inputs = append(inputs, input{write("large.jsonl", large), "never"})
+	}
 	if len(large) < 5<<20 {
 		t.Fatal("nothing was enlarged")
 	}

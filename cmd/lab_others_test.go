@@ -73,7 +73,7 @@ func othersOf(t *testing.T, dir string) {
 			t.Errorf("request %d: %d and %d tokens of %+v", k+1, u.Context(), u.Output, r.Answer.U)
 		}
 		v := must.Get(rec.ViewAt(replay.RecordedTrack(), replay.Options{}, k+1))(t)
-		body := must.Get(wire.Payload(v, replay.RecordedTrack()))(t)
+		body := must.Get(wire.RequestBody(v, replay.RecordedTrack()))(t)
 		text := must.Get(body.Append(nil))(t)
 		var ours struct{ Messages []map[string]any }
 		must.Do(t, json.Unmarshal(text, &ours))

@@ -213,8 +213,8 @@ func TestLabFramed(t *testing.T) {
 				return true
 			}
 			sent := must.Get(log.Body(q))(t)
-			rebuilt := must.Get(wire.Payload(v, track))(t)
-			same := must.Get(wire.Payload(v, track))(t)
+			rebuilt := must.Get(wire.RequestBody(v, track))(t)
+			same := must.Get(wire.RequestBody(v, track))(t)
 			want := string(sent.Append(nil))
 			payloads.Framed(sent, rebuilt, same)
 			if got := string(sent.Append(nil)); got != want {

@@ -53,7 +53,7 @@ func TestLabWords(t *testing.T) {
 			if !ok {
 				return true
 			}
-			body := must.Get(wire.Payload(v, replay.RecordedTrack()))(t)
+			body := must.Get(wire.RequestBody(v, replay.RecordedTrack()))(t)
 			text := must.Get(body.Append(nil))(t)
 			var ours struct{ Messages []payloads.Message }
 			must.Do(t, json.Unmarshal(text, &ours))

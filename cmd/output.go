@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -49,10 +50,12 @@ func (o *outputOptions) create(sys *system) (*output, error) {
 				return nil, writeError(path, err)
 			}
 			w := bufio.NewWriter(f)
-			return &output{Writer: w, end: func() error { return errors.Join(w.Flush(), f.Close()) }}, nil
+			return &output{Writer: w, end: func() error { return cmp.Or(w.Flush(), f.Close()) }}, nil
 		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
+	}
+	if _, err := os.Lstat(path); err == nil { // what is replaced is what a link leads to, not the link
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, writeError(o.File, err)
 		}
 	}
 	f, err := sys.createAtomic(path)
@@ -89,7 +92,9 @@ func closeAll(outs []*output, err error) error {
 	var files []*atomicFile
 	for _, o := range outs {
 		if o.end != nil {
-			err = errors.Join(err, o.end())
+			if failed := o.end(); !errors.Is(err, failed) { // what could not be written cannot be flushed either
+				err = errors.Join(err, failed)
+			}
 		}
 		if o.atomic != nil {
 			files = append(files, o.atomic)

@@ -168,7 +168,7 @@ func (s *opened) view(o *viewOptions) error {
 		s.warnOf(tl, n, v.View)
 	}
 	if o.As == asPayload {
-		v.Body, err = wire.Payload(v.View, s.pol)
+		v.Body, err = wire.RequestBody(v.View, s.pol)
 	} else {
 		v.Body, err = wire.Model(v.View)
 	}
@@ -198,7 +198,7 @@ func (s *opened) frame(v *report.NamedView, n int) error {
 	if err != nil {
 		return err
 	}
-	rebuilt, err := wire.Payload(of, track)
+	rebuilt, err := wire.RequestBody(of, track)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Caching is the block cache of a policy's YAML: how the policy's client uses the provider's prompt cache. It affects
-// the simulated prompt cache and the cost, and only those stages that look at what is cached.
+// Caching is the section "cache" of a policy file: how the policy's client uses the provider's prompt cache. Caching
+// affects the simulated prompt cache and the cost. It affects a stage only if that stage looks at what is cached.
 type Caching struct {
 	Breakpoints string `yaml:"breakpoints" doc:"where requests are marked: last (the system prompt and the last message: Claude Code from 2.1.69 on), last_two (the system prompt and the last two messages: Claude Code before), last_two_if_anthropic (the same, in requests to Anthropic's models only: OpenCode), automatic (the last block), or none; auto: last for sessions of Claude Code 2.1.69 and later, else last_two" enum:"auto,last,last_two,last_two_if_anthropic,automatic,none"`
 	TTL         string `yaml:"ttl" doc:"how long an entry lives; auto: as the recorded requests asked for it, else 5m" enum:"auto,5m,1h"`
@@ -17,13 +17,13 @@ type Caching struct {
 	Warm        string `yaml:"warm" doc:"whether other sessions keep that prefix in the cache, so that the first request and one after a long pause read it; auto: as the session shows, where its entries live for an hour" enum:"auto,always,never"`
 }
 
-// DefaultCaching returns the settings that follow the client of the session.
+// DefaultCaching returns the settings with which the prompt cache is used as the client of the session does.
 func DefaultCaching() Caching {
 	return Caching{Breakpoints: BreakpointsAuto, TTL: auto, Warm: auto}
 }
 
-// Marks returns where requests have cache breakpoints in a session of that version of product: one of the Breakpoints
-// constants, but not BreakpointsAuto.
+// Marks returns where requests have cache breakpoints in a session that this version of product recorded. The result is
+// one of the Breakpoints constants, but not BreakpointsAuto.
 func (c *Caching) Marks(product, version string) string {
 	switch {
 	case c.Breakpoints != BreakpointsAuto:
@@ -100,7 +100,7 @@ func (s *Shared) clone() *Shared {
 	return &c
 }
 
-// Parameters returns the shared parameters; none for a nil s.
+// Parameters returns the shared parameters; none if s is nil.
 func (s *Shared) Parameters() []Param {
 	if s == nil {
 		return nil
@@ -119,20 +119,21 @@ func (p *Policy) share() {
 	}
 }
 
-// CachingParameters returns the parameters of the block cache.
+// CachingParameters returns the parameters of the section "cache" of a policy file.
 func CachingParameters() []Param {
 	c := DefaultCaching()
 	return strict.Params(&c)
 }
 
-// WindowParameters returns the parameters of the block window, without those that stages add (Shared).
+// WindowParameters returns the parameters of the section "window" of a policy file, without those that stages add to it
+// (Shared).
 func WindowParameters() []Param {
 	w := DefaultWindow()
 	return strict.Params(&w)
 }
 
-// Window is the block window of a policy: the context window in tokens, and how its use is counted. Stages add
-// parameters to the block (Shared).
+// Window is the section "window" of a policy file: the context window in tokens, and how its use is counted. Stages add
+// parameters to this section (Shared).
 type Window struct {
 	Context  int      `yaml:"context" doc:"context window; auto: the model's, see models" unit:"tokens" min:"1" zero:"auto"`
 	Models   string   `yaml:"models" doc:"what the client knows of models' windows: the table (as of the request's day), or only whether the model is marked [1m], else 200,000" enum:"table,marked"`
@@ -141,13 +142,15 @@ type Window struct {
 	Answer   string   `yaml:"answer" doc:"output tokens that the client counts for the last response where the session records only the count at its start: the recorded count, or the whole response" enum:"recorded,whole"`
 }
 
-// ModelsMarked is the Window.Models of old clients, which give a large window only to models marked [1m].
+// ModelsMarked is the value of Window.Models for old clients, which give a large window only to models whose names are
+// marked [1m].
 const ModelsMarked = "marked"
 
-// DefaultWindow returns the settings that leave the window and the overhead to the session.
+// DefaultWindow returns the settings with which the window and the overhead are those of the session.
 func DefaultWindow() Window { return Window{Models: "table", Tail: "after_last", Answer: "recorded"} }
 
-// Overhead is the tokens of the system prompt and tools in a policy. The zero value leaves them to the session.
+// Overhead is the number of tokens of the system prompt and the tools in a policy. The zero value means that it is
+// measured from the session.
 type Overhead struct {
 	Tokens int
 	Given  bool

@@ -42,19 +42,21 @@ func keys() []string {
 	return []string{"name", "about", "source", "differs", "product", "version", "date", "valid", "truth", extendsKey, "recorded", windowKey, cacheKey, numbersKey, "stages", "set"}
 }
 
-// Resolve finds a policy that another one extends. name is that of a built-in policy, or of a file (IsFile), already
-// relative to the working directory. It returns the YAML and the name to show in messages.
+// Resolve is a function that finds a policy that another policy extends. name is the name of a built-in policy, or the
+// path of a file (IsFile) relative to the working directory. A Resolve returns the YAML, and in shown the name to use
+// in messages.
 type Resolve func(name string) (data []byte, shown string, err error)
 
-// IsFile reports whether name is that of a policy file and not of a built-in policy: it contains a slash or ends in
-// .yaml or .yml.
+// IsFile reports whether name is the name of a policy file and not of a built-in policy. The name of a file contains a
+// slash or ends in .yaml or .yml.
 func IsFile(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	return strings.ContainsAny(name, `/\`) || ext == ".yaml" || ext == ".yml"
 }
 
-// Decode reads a policy. name is used in error messages. Where it is a file name, file names in extends are relative to
-// its folder. resolve finds what the policy extends. The error is an [Errors] with everything that is wrong.
+// Decode reads a policy from YAML. name stands for the policy in error messages. If name is that of a file, names of
+// files in extends are relative to its folder. resolve finds the policies that the policy extends. The error is an
+// [Errors] that lists everything that is wrong.
 func Decode(name string, data []byte, reg Registry, resolve Resolve) (*Policy, error) {
 	d := &decoder{Decoder: strict.Decoder{Noun: "parameter"}, reg: reg, resolve: resolve}
 	p := d.policy(name, data)

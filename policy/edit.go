@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// ItemID identifies a message of a view, and never changes. It is the index into Conversation.Messages of a recorded
-// message, or a negative number for a message that a policy added (-1 is the first of them).
+// ItemID identifies an item of a view, and never changes. For a recorded message it is the index into
+// Conversation.Messages. For a message that a policy added it is negative; the first such message has -1.
 type ItemID int32
 
 // Name returns the uuid of a recorded message, or synthetic-N for the Nth message that a policy added.
@@ -22,19 +22,19 @@ func (id ItemID) Name(conv *session.Conversation) string {
 	return "synthetic-" + strconv.Itoa(int(-id))
 }
 
-// Target is the block, or the message, that an edit changes.
+// Target is the block, or the whole message, that an edit changes.
 type Target struct {
 	Item  ItemID
-	Block int // index of the block; WholeItem: the whole message
+	Block int // index of the block in the message; WholeItem: the whole message
 }
 
 // BlockOf returns the Target of a block of a message.
 func BlockOf[I ~int | ~int32](item I, block int) Target { return Target{ItemID(item), block} }
 
-// WholeItem is the Target.Block of a whole message.
+// WholeItem is the value of the field Block in a Target that stands for a whole message.
 const WholeItem = -1
 
-// EditKind is the kind of an edit, or of an event without one.
+// EditKind is the kind of an edit, or of an event that is not an edit.
 type EditKind string
 
 const (
@@ -47,16 +47,16 @@ const (
 	KindAttach      EditKind = "attach"       // messages are added at the end
 	KindCacheEdit   EditKind = "cache_edit"   // payload only: the server deletes a block from its cached prefix
 	KindServerClear EditKind = "server_clear" // payload only: the server clears a block by context editing
-	KindServerKeep  EditKind = "server_keep"  // payload only: a block that the server cleared or deleted at the previous request is sent again
-	KindTag         EditKind = "tag"          // text is appended to the sent copy of a block; the recorded block stays
-	KindWrap        EditKind = "wrap"         // the sent copy of a block is put between two texts, or taken out of them again; the recorded block stays
-	KindCall        EditKind = "call"         // a model call of the policy, such as that for the summary of a staged span; the view stays
-	KindFail        EditKind = "fail"         // a compaction, or another summary, without a result; the view stays
-	KindRestart     EditKind = "restart"      // the client was restarted; what it did not read back is removed by other edits, so this one changes nothing
-	KindInferred    EditKind = "inferred"     // recorded track only: a drop of the recorded context that no line explains
+	KindServerKeep  EditKind = "server_keep"  // payload only: the server no longer clears or deletes a block that it cleared or deleted at the previous request
+	KindTag         EditKind = "tag"          // text is appended to a block as it is sent; the recorded block stays as it is
+	KindWrap        EditKind = "wrap"         // a block is sent between two texts, or no longer between them; the recorded block stays as it is
+	KindCall        EditKind = "call"         // the policy makes a model call, such as for the summary of a span that it may collapse later; the view stays as it is
+	KindFail        EditKind = "fail"         // a compaction, or another attempt at a summary, fails; the view stays as it is
+	KindRestart     EditKind = "restart"      // the client was restarted; this edit changes nothing: other edits remove what the client did not read back
+	KindInferred    EditKind = "inferred"     // recorded track only: the recorded context shrank, and no line of the file explains it
 )
 
-// Kinds of events that are not edits: a main request that would have had no answer.
+// Kinds of events that are not edits. Both mean that a main request would have had no answer.
 const (
 	KindRefuse EditKind = "refuse" // the payload exceeds the context window, and the API refuses the request
 	KindBlock  EditKind = "block"  // the client itself does not send the request
@@ -74,76 +74,79 @@ func (k EditKind) KeepsView() bool {
 
 // Content is a text that a policy puts in place of a block or a message.
 type Content struct {
-	Kind    jsonl.Kind // kind of block that it counts as: text, tool_result …
-	Stub    bool       // where Ref names an offloaded result: the recorded stub, not the full text of its file
-	Partial bool       // a truncation of the original
-	Gone    bool       // the block is not sent at all
-	Text    string     // the text; "" where Ref or Tokens stands for it
+	Kind    jsonl.Kind // kind of block that the content counts as: text, tool_result …
+	Stub    bool       // if Ref is an offloaded result: the content is the recorded stub, not the full text of the file
+	Partial bool       // the content is the truncated original
+	Gone    bool       // nothing is sent in place of the block
+	Text    string     // the text; "": Ref is the block with the text, or only the number of tokens is known (Tokens)
 	Length  jsonl.Metrics
-	Tokens  int     // where there is no text: its tokens; used where above 0
-	Ref     *Target // the recorded block whose text this is; nil: none
-	Words   *Target // for a placeholder: the recorded block whose text regret takes as still present; nil: none
+	Tokens  int     // number of tokens of a content without a text; 0: not used
+	Ref     *Target // the recorded block that has the text; nil: none
+	Words   *Target // for a placeholder: the recorded block whose text counts as still in the view when regret is computed; nil: none
 }
 
-// TriggerRestart is the trigger of the edits that remove what a restarted client did not read back. No stage makes
-// them; a replay makes them under every policy.
+// TriggerRestart is the trigger of the edits that remove what a restarted client did not read back. No stage proposes
+// these edits; a replay makes them under every policy.
 const TriggerRestart = "restart"
 
-// StageServer is the stage name of edits that no policy makes: content that the server leaves out by itself.
+// StageServer stands in place of the name of a stage in edits that no policy makes. They remove content that the server
+// drops without being asked.
 const StageServer = "server"
 
-// NewContent returns a Content with text and its lengths.
+// NewContent returns a Content with a text and the lengths of the text.
 func NewContent(kind jsonl.Kind, text string) Content {
 	return Content{Kind: kind, Text: text, Length: jsonl.Measure(text)}
 }
 
-// Text returns NewContent of a text block.
+// Text returns a NewContent for a block of text.
 func Text(text string) Content { return NewContent(jsonl.KindText, text) }
 
 // Synthetic is a message that a policy adds: a summary, a prompt to continue, an attachment.
 type Synthetic struct {
 	ID       ItemID // set when the edit is applied
 	Role     string // "user" or "assistant"
-	Label    string // what it is: "summary", "continue", "file /a/b.go"
+	Label    string // what the message is: "summary", "continue", "file /a/b.go"
 	Contents []Content
-	Turn     bool // it counts as a user turn for policies that count turns
-	Summary  bool // a compaction summary
-	Attached bool // sent again after a compaction
+	Turn     bool // the message counts as a user turn for policies that count turns
+	Summary  bool // the message is the summary of a compaction
+	Attached bool // the client sends the message again after a compaction
 }
 
-// Call is a model call that an edit needs, such as that for a summary. In a replay it is a request of its own.
+// Call is a model call that an edit needs, for example for a summary. In a replay it becomes an own request of the
+// policy.
 type Call struct {
 	Kind    string  // "compaction", "collapse", "session_memory"
-	Prompt  int     // tokens of the prompt that asks for the result
-	Input   int     // input tokens by the counter of the replay; 0: those of the view and the prompt
-	Output  int     // output tokens; 0: those of the summary
-	Prefix  string  // "own": a system prompt and tools of its own; "session": the cached prefix of the session
-	Retries int     // number of attempts before it that the API refused as too long
-	Cut     *Target // with the prefix "session": the first block of the view that the call changes or leaves out; nil: none
+	Prompt  int     // tokens of the prompt that asks for the summary or other result
+	Input   int     // input tokens; 0: those of the view and of the prompt
+	Output  int     // output tokens; 0: the tokens of the summary
+	Prefix  string  // "own": the call has its own system prompt and tools; "session": it begins with the cached prefix of the session
+	Retries int     // number of earlier attempts that the API refused as too long
+	Cut     *Target // with the Prefix "session": the first block of the view that the call changes or leaves out; nil: none
 	Then    *Call   // a further call that the same edit needs, such as one that verifies the summary
 }
 
-// Size returns the tokens of the call's content (input), and of what remains of it once the server has dropped from it
-// what it drops from the session's requests (sent). With Prefix "session" both include the overhead. Otherwise they are
-// equal.
-func (c *Call) Size(v View, overhead int) (input, sent int) {
+// Size returns two counts of the call's content. tokens is the number of tokens that the client sends. payload is what
+// is left of them after the server has dropped the content that it also drops from the session's requests. With the
+// Prefix "session" both counts include the overhead; otherwise they are equal.
+func (c *Call) Size(v View, overhead int) (tokens, payload int) {
 	session := c.Prefix == "session"
-	if input = c.Input; input == 0 {
-		if input = v.Tokens() + c.Prompt; session {
-			input += overhead
+	if tokens = c.Input; tokens == 0 {
+		if tokens = v.Tokens() + c.Prompt; session {
+			tokens += overhead
 		}
 	}
-	input = max(input, c.Prompt, 0)
+	tokens = max(tokens, c.Prompt, 0)
 	if !session {
-		return input, input
+		return tokens, tokens
 	}
-	return input, max(input-(v.Tokens()-v.PayloadTokens()), min(input, c.Prompt))
+	return tokens, max(tokens-(v.Tokens()-v.PayloadTokens()), min(tokens, c.Prompt))
 }
 
-// Edit is what one stage changes at one request, and why. View and payload change only by edits.
+// Edit is a change that one stage makes at one request, and the reason for it. The view and the payload change only
+// through edits.
 //
-// Each kind of edit uses some of the fields from Target to Warm; Check returns an error for any other field that is
-// set:
+// Each kind of edit uses some of the fields from Target to Warm. Edit.Check returns an error if any other of these
+// fields is set:
 //
 //	clear, persist, truncate, tag, wrap   Target New
 //	cache_edit                            Target New Carrier
@@ -158,28 +161,29 @@ func (c *Call) Size(v View, overhead int) (input, sent int) {
 //	inferred                              Delta
 //	restart                               none
 type Edit struct {
-	Request int // number of its request, from 1; 0: after the last request
+	Request int // number of the request, from 1; 0: after the last request
 	Stage   string
 	Kind    EditKind
 	Reason  string
-	Trigger string // "auto", "manual", "recorded" and so on; any text, which the event repeats
+	Trigger string // "auto", "manual", "recorded" or any other text; the event has the same trigger
 	Target  Target
-	New     *Content       // what replaces the target; nil: nothing (payload-only edits)
-	Items   []ItemID       // messages that it removes or concerns
-	Carrier ItemID         // cache_edit: the user message that carries it in this and every later request
+	New     *Content       // content that replaces the target; nil: none (payload-only edits)
+	Items   []ItemID       // messages that the edit removes, or that its call is about
+	Carrier ItemID         // cache_edit: the user message that carries the edit in this and every later request
 	Lead    []ItemID       // summarize: items kept in front of Insert
 	Keep    []ItemID       // summarize: items kept after Insert
-	Insert  []Synthetic    // messages that it adds; for collapse, Insert[0] takes the place of the first of Items
+	Insert  []Synthetic    // messages that the edit adds; for collapse, Insert[0] takes the place of the first of Items
 	Tail    []Synthetic    // summarize: messages added at the end
 	Delta   int            // inferred: change of the context, in tokens
-	Call    *Call          // the model call that it needs; for fail, the part of it that is billed
+	Call    *Call          // the model call that the edit needs; for fail, the billed part of that call
 	Refused *Call          // fail: the call that the API refuses, which is not billed
-	Warm    bool           // server_clear: the prompt cache holds the payload without the block already; set by the replay
+	Warm    bool           // server_clear: the prompt cache already holds the payload without the block; set by the replay
 	Group   int            // edits of one firing have the same group; set by the replay
-	Detail  map[string]int // figures that the client records of the event: "pre_tokens", "tokens_saved"
+	Detail  map[string]int // figures that the client records with the event: "pre_tokens", "tokens_saved"
 
-	// Set by View.Apply of package view. Joined is View.Joined at that time. Before and After are the tokens of the
-	// changed part by the counter of the replay: in the model view or, for a payload-only edit, in the payload.
+	// View.Apply of package view sets these fields. Joined is the value of View.Joined at that time. Before and After are
+	// the tokens of the changed part before and after the edit: in the model view or, for a payload-only edit, in the
+	// payload.
 	Joined int
 	Before int
 	After  int
@@ -219,7 +223,7 @@ func (k EditKind) fields() (names string, ok bool) {
 	return "", false
 }
 
-// Check returns an error where the kind of the edit is unknown, or where a field is set that the kind does not use.
+// Check returns an error if the kind of the edit is unknown, or if a field is set that this kind does not use.
 func (e *Edit) Check() error {
 	used, ok := e.Kind.fields()
 	if !ok {
@@ -240,7 +244,7 @@ func (e *Edit) Check() error {
 	return nil
 }
 
-// Replace returns the edit that puts a content in the place of a block.
+// Replace returns an edit of the given kind that puts a content in the place of a block, with the reason.
 func Replace(kind EditKind, t Target, with *Content, reason string) Edit {
 	return Edit{Kind: kind, Trigger: "auto", Target: t, New: with, Reason: reason}
 }

@@ -5,13 +5,14 @@ import (
 	"reflect"
 )
 
-// Forker is implemented by stages that copy themselves for another run. Fork copies all other stages by reflection.
+// Forker is implemented by stages that make their own copies. The function Fork copies other stages by reflection.
 type Forker interface {
 	Fork() Stage
 }
 
-// Fork returns an independent copy of a stage, with its maps and slices and with the values of its own package to which
-// it points. Functions, interfaces and values of other packages are shared.
+// Fork returns an independent copy of a stage. It copies the maps and slices of the stage, and the values of the
+// stage's own package to which it points. The copy shares functions, interfaces and values of other packages with the
+// stage.
 func Fork(s Stage) Stage {
 	if f, ok := s.(Forker); ok {
 		return f.Fork()

@@ -7,16 +7,16 @@ import (
 	"strconv"
 )
 
-// Limit is a number of tokens with which a stage compares a quantity, or from which such a number is derived.
+// Limit is a number of tokens with which a stage compares a quantity, or from which the stage derives such a number.
 type Limit struct {
-	Stage    string   `json:"stage,omitempty"`    // "" for shared parameters of stages
+	Stage    string   `json:"stage,omitempty"`    // name of the stage; "" for limits of shared parameters
 	Name     string   `json:"name"`               // "auto-compact threshold"
-	Label    string   `json:"label,omitempty"`    // one word for a line in a chart; "": no line
+	Label    string   `json:"label,omitempty"`    // one word for the line of the limit in a chart; "": no line
 	Operator string   `json:"operator,omitempty"` // how Of is compared with Tokens: ">=", ">" or "<"; "": not compared
 	Tokens   int      `json:"tokens"`
 	Of       Quantity `json:"of,omitempty"`     // the quantity that is compared
-	Acts     bool     `json:"acts"`             // the stage acts where the comparison holds, and its events name Tokens
-	Blocks   bool     `json:"blocks,omitempty"` // the client does not send a request that reaches the limit and was not compacted
+	Acts     bool     `json:"acts"`             // the stage acts if the comparison is true; the reasons of its events name Tokens
+	Blocks   bool     `json:"blocks,omitempty"` // if a request reaches the limit and is not compacted, the client does not send it
 	From     string   `json:"from"`             // how the limit is derived, in words
 
 	Key   string `json:"-"` // the parameter to change, such as "clear_tool_uses.trigger", or the stage
@@ -24,7 +24,7 @@ type Limit struct {
 	Raise string `json:"-"` // how to raise the limit; "": increase Key, if it is a parameter
 }
 
-// Quantity is what a limit is compared with.
+// Quantity is what a stage compares with a limit.
 type Quantity string
 
 const (
@@ -32,25 +32,26 @@ const (
 	OfRequest  Quantity = "request"  // the prompt of the next request, with content that no response has counted yet
 	OfMessages Quantity = "messages" // the messages, without the overhead
 	OfResults  Quantity = "results"  // tool results
-	OfGrowth   Quantity = "growth"   // what was added since the stage last acted
+	OfGrowth   Quantity = "growth"   // the tokens that were added since the stage last acted
 )
 
-// Circumstances are what limits depend on in addition to a policy's parameters.
+// Circumstances are what limits depend on, apart from a policy's parameters.
 type Circumstances struct {
 	Window    int    // context window in tokens
-	MaxInput  int    // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxInput  int    // largest input that the model accepts, in tokens, if it has a limit apart from the context window; 0: it has none
 	MaxOutput int    // largest output of the model, in tokens; 0: unknown
 	Agent     string // see Context.Agent
 	Model     string // "": unknown
 	Set       bool   // see Context.WindowSet
 
-	// For reports: OutputFrom is the source of MaxOutput. By returns a parameter's key with whatever overrode the
-	// policy's value, such as an environment variable, or the bare key. Nil: nothing is known of overrides.
+	// These fields are for reports. OutputFrom is the source of MaxOutput. By returns the key of a parameter together
+	// with what overrode the policy's value, such as an environment variable, or the key alone if nothing did. A nil By
+	// means that no overrides are known.
 	OutputFrom string
 	By         func(key string) string
 }
 
-// Name returns a parameter's key with whatever overrode its value (By).
+// Name returns the key of a parameter together with what overrode its value (see By).
 func (c *Circumstances) Name(key string) string {
 	if c.By == nil {
 		return key
@@ -58,7 +59,7 @@ func (c *Circumstances) Name(key string) string {
 	return c.By(key)
 }
 
-// Limits are the limits of a stage or a policy, with Notes on conditions that are not a number of tokens.
+// Limits are the limits of a stage or a policy. Notes are conditions that are not numbers of tokens.
 type Limits struct {
 	List  []Limit
 	Notes []string
@@ -67,7 +68,8 @@ type Limits struct {
 // Add adds a limit.
 func (l *Limits) Add(limit Limit) { l.List = append(l.List, limit) }
 
-// Acts adds a limit at which the stage acts: it sets Acts, and Of to OfContext, and Operator to ">=" where it is "".
+// Acts adds a limit at which the stage acts. It sets the field Acts to true and the field Of to OfContext, and an empty
+// Operator to ">=".
 func (l *Limits) Acts(limit Limit) {
 	limit.Of = OfContext
 	limit.Acts = true
@@ -80,8 +82,8 @@ func (l *Limits) Note(format string, args ...any) {
 	l.Notes = append(l.Notes, fmt.Sprintf(format, args...))
 }
 
-// StageLimits collects the limits of a stage in given circumstances; a method Limits of the stage's parameters adds
-// them.
+// StageLimits collects the limits of a stage in given circumstances. The parameters of the stage add them in their
+// method Limits.
 type StageLimits struct {
 	Circumstances
 	Limits
@@ -105,7 +107,7 @@ func (p *Policy) Limits(c Circumstances) Limits {
 	return all
 }
 
-// CompactsAt returns the lowest number of tokens at which a stage compacts the whole conversation; 0: none does.
+// CompactsAt returns the lowest number of tokens at which a stage compacts the whole conversation; 0: no stage does.
 func (p *Policy) CompactsAt(c Circumstances) int {
 	at := 0
 	for i := range p.Stages {
@@ -131,7 +133,7 @@ func (s *StageConfig) compactsAt(c Circumstances) *Limit {
 	return at
 }
 
-// FitsFrom returns the Compaction.FitsFrom of the first stage that has one, or "".
+// FitsFrom returns the value of Compaction.FitsFrom in the first stage that has one, or "".
 func (p *Policy) FitsFrom() string {
 	for i := range p.Stages {
 		if s := &p.Stages[i]; s.Definition.Compaction != nil && s.Definition.Compaction.FitsFrom != "" {

@@ -13,11 +13,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Finding is something in a policy that is allowed but questionable: a stage that can never act, an order that no
-// product has, two stages that both compact.
+// Finding is something in a policy that is allowed but questionable, such as a stage that can never act, an order of
+// stages that no product has, or two stages that both compact.
 type Finding struct {
-	Position        // of Key in the user's file, or of what causes the finding; zero: no file
-	Key      string `json:"key"` // the stage or parameter: "snip", "window.buffer"
+	Position        // of Key in the user's file, or of the key that causes the finding; zero: no file
+	Key      string `json:"key"` // key of the stage or parameter: "snip", "window.buffer"
 	Rule     string `json:"rule"`
 	Msg      string `json:"message"`
 	Hint     string `json:"hint,omitempty"` // what to do
@@ -29,19 +29,19 @@ func (f Finding) String() string {
 	return e.Error() + " (" + f.Rule + ")"
 }
 
-// Rule is a kind of finding of Lint; Rules describes each.
+// Rule is a kind of finding of Lint. The function Rules returns descriptions of all rules.
 type Rule string
 
 const (
-	RuleWindow     Rule = "window"     // limits that leave no room in the context window
-	RuleOrder      Rule = "order"      // an order of stages that the product or the API does not have
+	RuleWindow     Rule = "window"     // limits leave no room in the context window
+	RuleOrder      Rule = "order"      // the product does not run the stages in this order, or the API does not accept it
 	RuleCompete    Rule = "compete"    // two stages compact the whole conversation
 	RuleAlone      Rule = "alone"      // a stage needs another one that is missing
 	RuleNever      Rule = "never"      // a stage can never act
 	RuleAlways     Rule = "always"     // a stage acts at every request
-	RuleContradict Rule = "contradict" // parameters contradict each other, or the cache
+	RuleContradict Rule = "contradict" // parameters contradict each other or the settings of the prompt cache
 	RuleUnused     Rule = "unused"     // a parameter has no effect
-	RuleSummary    Rule = "summary"    // a choice of summary is never reached, or may not exist
+	RuleSummary    Rule = "summary"    // a source of summaries is never used, or may have no summary
 	RuleCondition  Rule = "condition"  // a condition is always true or false, or cannot work
 )
 
@@ -74,8 +74,8 @@ const (
 	assumedOverhead = 18800
 )
 
-// Lint returns what is allowed but questionable in a policy, in the order of its file, else of its stages. A finding is
-// at the place where it can be mended.
+// Lint returns what is allowed but questionable in a policy, in the order of its file or, for a policy without a file,
+// of its stages. The position of a finding is where the user can mend it.
 func Lint(p *Policy) []Finding {
 	found := findings(p)
 	for i := range found {
@@ -85,7 +85,7 @@ func Lint(p *Policy) []Finding {
 	return found
 }
 
-// Idle returns the parameters and stages of p that have no effect, in the words of Lint.
+// Idle returns the parameters and stages of p that have no effect, each with the text of the finding of Lint.
 func Idle(p *Policy) (list []string) {
 	for _, f := range findings(p) {
 		if f.Rule == string(RuleNever) || f.Rule == string(RuleUnused) {
@@ -182,7 +182,8 @@ func (l *linter) off(c *Check) {
 	}
 }
 
-// Lacks returns a note where the product has no such stage with these parameters, else "".
+// Lacks returns a note if the product has no stage that acts in this way with these parameters, else "". An example of
+// such a note is "OpenCode 2 has no pruning".
 func (s *StageConfig) Lacks() string {
 	if p, ok := s.Params.(interface{ Lacks() string }); ok {
 		return p.Lacks()
@@ -367,25 +368,27 @@ func (l *linter) policy() {
 	}
 }
 
-// Check is the policy as seen by the check of one of its stages, which adds findings to it.
+// Check gives the check of one stage access to the whole policy, and collects the findings of that check.
 type Check struct {
 	*linter
 	Stage *StageConfig
 }
 
-// Add adds a finding at key, which is a stage or one of its parameters.
+// Add adds a finding at key, which must be the key of a stage or of one of its parameters.
 func (c *Check) Add(rule Rule, key, hint, msg string, args ...any) {
 	c.add(rule, key, hint, msg, args...)
 }
 
-// Unused adds a finding, with why as the reason, where when is true and the parameter differs from its default.
+// Unused adds a finding that a parameter has no effect, with the reason why. It does so only if when is true and the
+// parameter differs from its default.
 func (c *Check) Unused(key string, when bool, why string, args ...any) {
 	if when && c.IsSet(key) {
 		c.add(RuleUnused, key, "leave it out", "it has no effect: "+why, args...)
 	}
 }
 
-// Less adds a finding where a, the value of the parameter small, is not below b, the value of the parameter large.
+// Less adds a finding unless a is less than b. The parameter called small has the value a, the parameter called large
+// the value b.
 func (c *Check) Less(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a >= b {
@@ -393,7 +396,8 @@ func (c *Check) Less(small string, a int, large string, b int) {
 	}
 }
 
-// AtMost adds a finding where a, the value of the parameter small, is above b, the value of the parameter large.
+// AtMost adds a finding if a is more than b. The parameter called small has the value a, the parameter called large the
+// value b.
 func (c *Check) AtMost(small string, a int, large string, b int) {
 	name := c.Stage.Definition.Name + "."
 	if a > b {
@@ -401,10 +405,10 @@ func (c *Check) AtMost(small string, a int, large string, b int) {
 	}
 }
 
-// Has returns the policy's stage with a name, or nil.
+// Has returns the policy's stage with the given name, or nil.
 func (c *Check) Has(stage string) *StageConfig { return c.stage(stage) }
 
-// Follows reports whether the stage comes after the stage with the given name.
+// Follows reports whether the checked stage comes at any place after the stage with the given name.
 func (c *Check) Follows(stage string) bool {
 	for i := range c.Stages {
 		switch c.Stages[i].Definition.Name {
@@ -417,7 +421,7 @@ func (c *Check) Follows(stage string) bool {
 	return false
 }
 
-// Warm adds a finding where pause is shorter than the TTL of the prompt cache.
+// Warm adds a finding at key if pause is shorter than the TTL of the prompt cache.
 func (c *Check) Warm(key string, pause time.Duration) {
 	life := 5 * time.Minute
 	if c.Cache.TTL == "1h" {
@@ -428,17 +432,18 @@ func (c *Check) Warm(key string, pause time.Duration) {
 	}
 }
 
-// Window returns the policy's context window in tokens, or 200,000 where the policy sets none.
+// Window returns the context window that the policy sets, in tokens, or 200,000 if it sets none.
 func (c *Check) Window() int { return c.context(assumedContext) }
 
-// FixedWindow reports whether the policy sets its window.
+// FixedWindow reports whether the policy sets its context window.
 func (c *Check) FixedWindow() bool { return c.Policy.Window.Context > 0 }
 
-// LargestWindow returns the policy's context window in tokens, or the largest of any model where the policy sets none.
+// LargestWindow returns the context window that the policy sets, in tokens. If the policy sets none, it returns the
+// largest window of any model.
 func (c *Check) LargestWindow() int { return c.context(largestContext) }
 
-// Overhead returns the policy's overhead in tokens, or 18,800 where the policy sets none: the figure of Claude Code
-// 2.1.19's /context.
+// Overhead returns the overhead that the policy sets, in tokens, or 18,800 if it sets none. The latter is what /context
+// of Claude Code 2.1.19 reports.
 func (c *Check) Overhead() int {
 	if c.Policy.Window.Overhead.Given {
 		return c.Policy.Window.Overhead.Tokens
@@ -446,16 +451,17 @@ func (c *Check) Overhead() int {
 	return assumedOverhead
 }
 
-// Limits returns the stage's limits in a context window of that many tokens.
+// Limits returns the limits that the checked stage has in a context window with the given number of tokens.
 func (c *Check) Limits(window int) []Limit {
 	return c.Stage.Limits(Circumstances{Window: window}).List
 }
 
 func (c *Check) context(window int) int { return cmp.Or(c.Policy.Window.Context, window) }
 
-// Ceiling returns the number of tokens that prompts stay below even without the stage, in a context window of that size
-// (or the policy's own): the window, or the lowest limit of a compaction. what names which of the two, for use in a
-// sentence.
+// Ceiling returns the number of tokens that prompts stay below even without the checked stage. This is the context
+// window or, if it is lower, the lowest limit at which another stage compacts. The context window is the one that the
+// policy sets, or the argument if the policy sets none. The second result says which of the two the number is, in words
+// for use in a sentence.
 func (c *Check) Ceiling(window int) (tokens int, what string) {
 	window = c.context(window)
 	tokens = window

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Marshal returns a policy as YAML with every default written out, in a fixed order. Decode reads it back as the same
+// Marshal returns a policy as YAML in a fixed order, with the value of every setting. Decode reads it back as the same
 // policy.
 func Marshal(p *Policy) []byte {
 	root := strict.Map()
@@ -40,17 +40,17 @@ func (p *Policy) about() []strict.Field {
 	return slices.DeleteFunc(fields, func(f strict.Field) bool { return f.Ref.IsZero() })
 }
 
-// Change is one key in which two policies differ. The values are YAML on one line; "" means that the policy lacks the
-// key.
+// Change is a key whose values differ between two policies. The values are YAML on one line; "" means that the policy
+// lacks the key.
 type Change struct {
 	Key  string `json:"key"`
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Diff lists the keys in which two policies differ, every default written out: their source, the window, the cache, the
-// list of stages, then the parameters of each stage. Product and validity are compared only between two releases.
-// Policies without a difference act in the same way.
+// Diff lists the keys whose values differ between two policies, defaults included: first those of the source, the
+// window, the cache and the list of stages, then the parameters of each stage. Product and validity are compared only
+// if both policies stand for releases. Two policies without a difference act in the same way.
 func Diff(a, b *Policy) []Change {
 	var list []Change
 	add := func(key, from, to string) {
@@ -86,8 +86,9 @@ type Setting struct {
 	Value string
 }
 
-// Resolved returns everything that decides how the policy acts, every default written out: whether it is the recorded
-// track, the list of stages, the window, the cache, the parameters of each stage. It leaves out the policy's source.
+// Resolved returns everything that decides how the policy acts, defaults included: whether it is the policy of the
+// recorded track, the list of stages, the window, the cache, and the parameters of each stage. It leaves out the
+// policy's source.
 func (p *Policy) Resolved() []Setting {
 	list := []Setting{
 		{"version", p.Version},
@@ -109,7 +110,8 @@ func (p *Policy) stageNames() (list []string) {
 	return list
 }
 
-// DiffSettings lists the differences of two lists of settings: the keys of a in their order, then those only in b.
+// DiffSettings lists the differences between two lists of settings. Keys of a come first, in the order of a; keys that
+// only b has come last.
 func DiffSettings(a, b []Setting) []Change {
 	from := map[string]string{}
 	to := map[string]string{}

@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Programs starts the programs that policies name. The caller of a replay supplies it; without it, no policy starts a
-// program.
+// Programs starts the programs that policies name. The caller of a replay supplies a Programs; otherwise no policy
+// starts a program.
 type Programs interface {
 	Start(c ProgramCommand) (Program, error)
 }
 
-// ProgramCommand is a program to start.
+// ProgramCommand says which program to start, and where.
 type ProgramCommand struct {
-	Words  []string // the program, which is looked up as a shell does, and its arguments
-	Folder string   // working directory; "": that of this process
+	Words  []string // the name of the program, which is looked up as a shell looks it up, and its arguments
+	Folder string   // working directory of the program; "": the working directory of this process
 }
 
-// Program is a running program that answers line by line. It is not safe for concurrent use.
+// Program is a running program that answers each line with one line. It is not safe for concurrent use.
 type Program interface {
-	// Ask writes a line and returns the next line of the program, both without newline. The error says in a few words
-	// what the program did instead of answering within the limit.
+	// Ask writes a line to the program and returns the line with which the program answers. Both are without the
+	// newline. If the program does not answer within the limit, the error says in a few words what it did instead.
 	Ask(line []byte, limit time.Duration) ([]byte, error)
 
 	// Close ends the program and all processes that it started.
@@ -31,14 +31,15 @@ type Program interface {
 type ProgramStage interface {
 	Stage
 
-	// Open is called before the stage runs. p starts the program; its name is relative to folder.
+	// Open is called before the stage runs. The stage uses p to start its program. The name of the program is relative
+	// to folder.
 	Open(p Programs, folder string)
 
 	// Close ends the program. The stage does not run after that.
 	Close()
 }
 
-// Programs returns the names of the stages that run a program.
+// Programs returns the names of those stages of the policy that run a program.
 func (p *Policy) Programs() (stages []string) {
 	for _, s := range p.Stages {
 		if s.Definition.Program != "" {
@@ -48,7 +49,7 @@ func (p *Policy) Programs() (stages []string) {
 	return stages
 }
 
-// Folder returns the folder of the file in which key was written; "": in no file.
+// Folder returns the folder of the file in which a key is written, or "" if no file has the key.
 func (p *Policy) Folder(key string) string {
 	at := p.Position(key)
 	if at.Line == 0 {
@@ -57,9 +58,9 @@ func (p *Policy) Folder(key string) string {
 	return filepath.Dir(at.File)
 }
 
-// SentBlock is a block of a message as the Messages API takes it.
+// SentBlock is a block of a message in the form in which the Messages API takes it.
 type SentBlock struct {
-	Source Target // WholeItem as its Block: not a block of its item, such as a tag on a message without text
+	Source Target // the block's place in the view; if Source.Block is WholeItem, the item has no such block: the block is, for example, a tag on a message without text
 	Type   string // type in the API: "text", "tool_result" …
 	ID     string // for a tool_use and a tool_result: the id of the call
 	JSON   []byte

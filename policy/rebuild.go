@@ -7,10 +7,10 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Rebuild makes a policy from the settings that Policy.Resolved returned. It acts like that policy; its source is not
-// known. The settings may come from another version of ctxkit: a missing parameter has its default, and unknown lists
-// the keys that no stage of the policy has in this version. Rebuild returns an error where this version cannot make the
-// policy.
+// Rebuild makes a policy from the settings that Policy.Resolved returned. The new policy acts like the old one, but its
+// source is not known. The settings may come from another version of ctxkit: a parameter that they lack has its
+// default, and unknown lists the keys that no stage of the policy has in this version. Rebuild returns an error if this
+// version cannot make the policy.
 func Rebuild(name string, settings []Setting, reg Registry) (p *Policy, unknown []string, err error) {
 	p = defaults(reg)
 	p.Name = name

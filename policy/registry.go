@@ -8,15 +8,15 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Registry is the set of stages that a policy may name. The zero value is empty.
+// Registry is the set of stages that a policy may use. The zero value is empty.
 type Registry struct {
 	definitions []Definition // by name
 	families    []Family
 }
 
-// NewRegistry returns a registry of the families' stages. It returns an error for a family or stage that is defined
-// twice, and for a stage without a valid name, a summary, a moment or New. Registry.Check checks the parameters, which
-// takes longer: call it in a test of a family.
+// NewRegistry returns a registry of the families' stages. It returns an error for a family or a stage that is defined
+// twice, and for a stage without a valid name, a summary, a moment or New. It does not check the parameters, which
+// takes longer: call Registry.Check in a test of the family.
 func NewRegistry(families ...Family) (Registry, error) {
 	r := Registry{families: slices.Clone(families)}
 	names := map[string]bool{}
@@ -81,7 +81,7 @@ func (r Registry) Definitions() []Definition { return slices.Clone(r.definitions
 // Families returns the families in the order in which they were given.
 func (r Registry) Families() []Family { return slices.Clone(r.families) }
 
-// Lookup returns the stage with a name.
+// Lookup returns the stage with the given name.
 func (r Registry) Lookup(name string) (Definition, bool) {
 	i := slices.IndexFunc(r.definitions, func(d Definition) bool { return d.Name == name })
 	if i < 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Clone returns a copy of the policy and its parameters.
+// Clone returns a copy of the policy and of its parameters.
 func (p *Policy) Clone() *Policy {
 	c := *p
 	c.Stages = nil
@@ -27,8 +27,9 @@ func (p *Policy) Clone() *Policy {
 	return &c
 }
 
-// Position returns the place where a key was written: "window.buffer", "snip", "snip.tag", "stages", "name". A key that
-// the file leaves out has the position of its stage or block. The zero value means unknown.
+// Position returns the place where a key is written in the policy file. Examples of keys are "window.buffer", "snip",
+// "snip.tag", "stages" and "name". A key that the file leaves out has the position of its stage or section. The zero
+// value means that the position is unknown.
 func (p *Policy) Position(key string) Position {
 	if at, ok := p.at[key]; ok {
 		return at
@@ -37,7 +38,7 @@ func (p *Policy) Position(key string) Position {
 	return p.at[owner]
 }
 
-// Files returns the files of the policy, by the names they were opened by: its own, then those that it extends. A
+// Files returns the names of the files from which the policy was read: its own file, then the files that it extends. A
 // built-in policy has none.
 func (p *Policy) Files() []string { return p.files }
 
@@ -93,10 +94,10 @@ func (p *Policy) blocks() (list []block) {
 	return list
 }
 
-// Has reports whether the policy has the stage.
+// Has reports whether the policy has a stage with this name.
 func (p *Policy) Has(stage string) bool { return p.stage(stage) != nil }
 
-// Try adds a trial to the stage that it names, which the policy must have. It returns an error for a text that the
+// Try adds the action t.Text to the stage t.Stage, which the policy must have. It returns an error for a text that the
 // stage does not understand.
 func (p *Policy) Try(t Try) error {
 	s := p.stage(t.Stage)
@@ -155,7 +156,7 @@ func (p *Policy) readByNone(name string) bool {
 	return false
 }
 
-// Keys returns the keys of the parameters: those of the window and the cache, then those of each stage.
+// Keys returns the keys of all parameters: those of the sections "window" and "cache", then those of each stage.
 func (p *Policy) Keys() []string {
 	var list []string
 	for _, b := range p.blocks() {
@@ -166,7 +167,7 @@ func (p *Policy) Keys() []string {
 	return list
 }
 
-// Get returns a parameter's value as YAML on one line. It returns an error for an unknown key.
+// Get returns the value of a parameter as YAML on one line. It returns an error for an unknown key.
 func (p *Policy) Get(key string) (string, error) {
 	if at := p.CompactsAt(roomy()[0]); key == ThresholdKey && at > 0 {
 		return strconv.Itoa(at), nil
@@ -178,8 +179,8 @@ func (p *Policy) Get(key string) (string, error) {
 	return f.Text(), nil
 }
 
-// Set changes one parameter: key is "stage.param", "window.param" or ThresholdKey, value is YAML. It returns an error
-// for an unknown key or an invalid value, and then leaves the policy as it was.
+// Set changes one parameter. key has the form "stage.param" or "window.param", or is ThresholdKey; value is YAML. For
+// an unknown key or an invalid value Set returns an error and does not change the policy.
 func (p *Policy) Set(key, value string) error {
 	if key == ThresholdKey {
 		return p.setThreshold(value)

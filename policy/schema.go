@@ -15,8 +15,9 @@ import (
 //go:embed schema.json
 var schemaFrame []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of policy files with the stages of reg. It accepts what Decode
-// accepts, and also files with names that do not exist or keys that contradict one another.
+// Schema returns the JSON Schema (draft 2020-12) of policy files that use the stages of reg. Files that Decode accepts
+// are valid under it. So are some that Decode refuses: files with names that do not exist, or with keys that contradict
+// each other.
 func Schema(reg Registry) []byte {
 	var root map[string]any
 	if json.Unmarshal(schemaFrame, &root) != nil { // a test reads it

@@ -8,33 +8,34 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Hypothesis reports whether nothing confirms figures with this evidence: t is TruthDescribed.
+// Hypothesis reports whether the evidence is TruthDescribed, which nothing else confirms.
 func (t Truth) Hypothesis() bool { return t == TruthDescribed }
 
-// Score says how well a policy predicts the automatic compactions of recorded sessions. A backtest asks the policy
-// before every request, on the recorded view. Compactions that follow a message which is not in the file do not count.
+// Score says how well a policy predicts the automatic compactions of recorded sessions. A backtest asks the policy for
+// a decision before every request, on the recorded view. Compactions directly after a message that is not in the file
+// do not count.
 type Score struct {
 	Conversations int `json:"conversations"`
-	Requests      int `json:"requests"`    // number of decisions
-	Recorded      int `json:"recorded"`    // recorded compactions
-	Decided       int `json:"decided"`     // of Recorded: predicted at the exact request
-	Alarms        int `json:"alarms"`      // decisions to compact where nothing is recorded
-	Free          int `json:"free"`        // of Recorded: made at the exact request by a replay that does not follow the recorded compactions
-	FreeAlarms    int `json:"free_alarms"` // compactions of that replay where nothing is recorded
+	Requests      int `json:"requests"`    // number of requests, each with one decision
+	Recorded      int `json:"recorded"`    // number of recorded compactions
+	Decided       int `json:"decided"`     // part of Recorded: the policy decided to compact before the same request
+	Alarms        int `json:"alarms"`      // number of decisions to compact where no compaction is recorded
+	Free          int `json:"free"`        // part of Recorded: a replay, which ignores the recorded compactions, compacts before the same request
+	FreeAlarms    int `json:"free_alarms"` // number of compactions of that replay where no compaction is recorded
 
-	// Prunes is the score for results that the client clears at the end of a turn; nil: none is recorded.
+	// Prunes is the score for recorded prunes; nil: no prune is recorded.
 	Prunes *PruneScore `json:"prunes,omitempty"`
 
-	// Fitted is the score for the sessions whose window was derived from their recorded compactions; nil: there are
+	// Fitted is the score for those sessions whose window was derived from their recorded compactions; nil: there are
 	// none.
 	Fitted *Score `json:"fitted,omitempty"`
 }
 
-// PruneScore says how well a policy predicts recorded prunes: clearings of old tool results at the end of a turn.
+// PruneScore says how well a policy predicts recorded prunes.
 type PruneScore struct {
-	Recorded int `json:"recorded"` // recorded prunes
-	Same     int `json:"same"`     // of Recorded: predicted before the same request and for exactly the same results
-	Alarms   int `json:"alarms"`   // prunes of the policy where none is recorded
+	Recorded int `json:"recorded"` // number of recorded prunes
+	Same     int `json:"same"`     // part of Recorded: the policy prunes exactly the same results before the same request
+	Alarms   int `json:"alarms"`   // number of prunes of the policy where no prune is recorded
 }
 
 // add sums scores up.
@@ -61,23 +62,23 @@ func (s *Score) add(o *Score) {
 	}
 }
 
-// Use is what a policy's name stood for in several sessions, with the evidence.
+// Use says which policies a name stood for in several sessions, with the evidence for these policies.
 type Use struct {
 	Name   string  `json:"name"`
-	Ran    []Ran   `json:"ran,omitempty"`   // policies that a bare name stood for, oldest release first
-	Newer  string  `json:"newer,omitempty"` // a note that a release is newer than every examined one, or that a newer one exists; else ""
-	Truths []Truth `json:"truth,omitempty"` // evidence for all that ran, sorted
-	Score  *Score  `json:"score,omitempty"` // score of all that ran together; nil: none is scored
+	Ran    []Ran   `json:"ran,omitempty"`   // the policies, if the name is a bare name; oldest release first
+	Newer  string  `json:"newer,omitempty"` // a note that the recording release is newer than every examined one, or that a newer policy of the product exists; else ""
+	Truths []Truth `json:"truth,omitempty"` // evidence for all policies that ran, sorted
+	Score  *Score  `json:"score,omitempty"` // sum of the scores of all policies that ran; nil: none of them has a score
 }
 
-// Ran is a policy that a bare name stood for, and the number of sessions in which it did.
+// Ran is a policy that a bare name stood for, and the number of sessions in which the name stood for it.
 type Ran struct {
 	Policy   string `json:"policy"`
 	Sessions int    `json:"sessions"`
-	Older    int    `json:"older,omitempty"` // of Sessions: sessions older than the release, which is the oldest known of its product
+	Older    int    `json:"older,omitempty"` // part of Sessions: sessions older than every known release; the policy is that of the oldest one
 }
 
-// Add adds sessions in which a policy ran.
+// Add adds a number of sessions in which a policy ran.
 func (u *Use) Add(ran Ran) {
 	i := slices.IndexFunc(u.Ran, func(r Ran) bool { return r.Policy == ran.Policy })
 	if i < 0 {
@@ -88,7 +89,7 @@ func (u *Use) Add(ran Ran) {
 	u.Ran[i].Older += ran.Older
 }
 
-// Sessions returns the number of sessions in which one of the policies ran.
+// Sessions returns the number of sessions in which any of the policies ran.
 func (u *Use) Sessions() (n int) {
 	for _, r := range u.Ran {
 		n += r.Sessions
@@ -96,10 +97,10 @@ func (u *Use) Sessions() (n int) {
 	return n
 }
 
-// Hypothesis reports whether nothing confirms one of the policies (Truth.Hypothesis).
+// Hypothesis reports whether Truth.Hypothesis is true for at least one of the policies.
 func (u *Use) Hypothesis() bool { return slices.ContainsFunc(u.Truths, Truth.Hypothesis) }
 
-// NewUse returns the Use of a name over sessions. list has the policy of each session.
+// NewUse returns the Use of a name in several sessions. list has the policy that ran in each session.
 func NewUse(name string, list []*Policy) Use {
 	u := Use{Name: name}
 	seen := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
-// Moment is a set of points in a replay at which stages run (docs/internals/model.md, "One request after another").
+// Moment is a set of points of a replay at which stages run (docs/internals/model.md, "One request after another").
 type Moment uint8
 
 // The moments, in their order.
@@ -17,9 +17,9 @@ const (
 	Ingest  Moment = 1 << iota // tool results have just joined the view
 	Manual                     // the user asks for a compaction (/compact)
 	Prepare                    // before a request
-	Project                    // before a request, after Prepare: from the model view to the payload
+	Project                    // before a request, after Prepare: payload-only edits are made
 	Respond                    // after a response and the results of all its tool calls
-	TurnEnd                    // the agent has stopped: before the next typed prompt, and at the end of the session
+	TurnEnd                    // the agent has stopped: directly before the next typed prompt, and at the end of the session
 )
 
 // String returns the names of the moments in m, joined by ", ".
@@ -33,143 +33,146 @@ func (m Moment) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Truth is the evidence that a stage or a policy acts as a product does.
+// Truth is the evidence that a stage or a policy acts as the product does.
 type Truth string
 
 // The kinds of evidence, strongest first.
 const (
-	TruthRecorded   Truth = "recorded"   // reproduced on recorded sessions
-	TruthOracle     Truth = "oracle"     // compared with answers of the original program
-	TruthDocumented Truth = "documented" // the vendor's documentation
-	TruthDescribed  Truth = "described"  // one written analysis; nothing to check it against
-	TruthOwn        Truth = "own"        // no product acts so: the rule is new, or changed from a product's, whose evidence no longer applies
+	TruthRecorded   Truth = "recorded"   // confirmed by recorded sessions, whose actions it reproduces
+	TruthOracle     Truth = "oracle"     // confirmed by answers of the original program
+	TruthDocumented Truth = "documented" // documented by the vendor
+	TruthDescribed  Truth = "described"  // described in one written analysis, and nothing else confirms it
+	TruthOwn        Truth = "own"        // no product acts so: the rule is new, or a changed rule of a product, for which the product's evidence does not hold
 )
 
 // Memory says whether a stage keeps to its earlier decisions.
 type Memory uint8
 
 const (
-	Sticky    Memory = iota // a block that it has replaced keeps that replacement
-	Frozen                  // like Sticky, and a result that it left alone when it was first sent stays as it is
-	Stateless               // it decides anew at each request
+	Sticky    Memory = iota // a block that the stage has replaced keeps its replacement
+	Frozen                  // like Sticky; and a result that the stage did not replace when the result was first sent is never replaced
+	Stateless               // the stage decides anew at each request
 )
 
-// Definition describes a stage. Params is a pointer to a struct whose field values are the defaults and whose tags
-// (yaml, doc, unit, min, max, enum) are the schema: documentation, changes of values, completion and the ranges of
-// sweeps follow from them.
+// Definition describes a stage. Its Params is a pointer to a struct. The values of the struct's fields are the
+// defaults, and their tags (yaml, doc, unit, min, max, enum) are the schema. Documentation, changes of values,
+// completion and the ranges of sweeps are derived from the tags.
 //
-// A method Limits(*StageLimits) of Params adds the limits at which the stage acts; a stage without it has no token
-// limit. A method Check(*Check) of Params adds findings; those that follow from the limits need no such method.
+// Params may have two methods. Limits(*StageLimits) adds the limits at which the stage acts; a stage without this
+// method has no token limit. Check(*Check) adds findings; it need not add those that can be derived from the limits.
 type Definition struct {
 	Name    string
 	Summary string                          // one sentence
-	Source  string                          // product and version that it reproduces, and where that is described
-	Truth   Truth                           // evidence that it acts as the client does
-	Differs string                          // how it differs from the client and what it leaves out, as sentences without the last period; "": nothing
-	Moments Moment                          // moments at which it runs
+	Source  string                          // product and version that the stage reproduces, and where these are described
+	Truth   Truth                           // evidence that the stage acts as the client does
+	Differs string                          // how the stage differs from the client and what it leaves out, as sentences without the last period; "": no difference is known
+	Moments Moment                          // moments at which the stage runs
 	Params  any                             // pointer to the struct of parameters with their defaults
-	Example string                          // an example with the text before and after
-	Memory  Memory                          // whether it keeps to earlier decisions
-	Window  bool                            // it reads Context.Window or Context.Shared
-	New     func(params any) (Stage, error) // makes the stage with params, which has the type of Params
+	Example string                          // an example: the text before and after the stage
+	Memory  Memory                          // whether the stage keeps to earlier decisions
+	Window  bool                            // the stage reads Context.Window or Context.Shared
+	New     func(params any) (Stage, error) // makes the stage with the given parameters, which have the type of Params
 
-	// Shared are parameters that it shares with other stages; nil: none.
+	// Shared are the parameters that the stage shares with other stages; nil: none.
 	Shared *Shared
 
-	// Models returns the limits that the client assumes for a model: by its table as of release or, where release is
-	// "", as of day. A zero result means that the table lacks the model. Nil: the real limits of the model apply.
+	// Models returns the limits that the client assumes for a model. They are from the client's table in release or, if
+	// release is "", on day. A zero result means that the table lacks the model. Nil: the client uses the real limits
+	// of the model.
 	Models func(model, release string, day time.Time) ModelLimits
 
-	// Compaction is set for a stage that compacts the whole conversation; else nil.
+	// Compaction is set for a stage that compacts the whole conversation; nil for other stages.
 	Compaction *Compaction
 
-	// AfterCompaction: it adds to the compaction of an earlier stage and does nothing without one.
+	// AfterCompaction: the stage adds to the compaction of an earlier stage, and does nothing without one.
 	AfterCompaction bool
 
-	// Program is the parameter that names a program which the stage starts; New then returns a ProgramStage. "": it
-	// starts none.
+	// Program is the name of the parameter that holds the program which the stage starts; New then returns a
+	// ProgramStage. "": the stage starts no program.
 	Program string
 
 	// CacheEdits: the client sends a cache_reference with each tool result from its first request on, so that cache
 	// edits can name them.
 	CacheEdits bool
 
-	// Trial describes an extra action that a user may try with it, in addition to its parameters; nil: none.
+	// Trial describes an extra action that a user may try with the stage, in addition to its parameters; nil: none.
 	Trial *Trial
 
 	orders [][]string // of its family, set by the registry
 
 }
 
-// Maker returns a Definition.New that calls stage and never returns an error, for stages that accept all parameter
-// values.
+// Maker turns stage, a function that makes a stage and cannot fail, into a function for Definition.New. It is for
+// stages that accept all values of their parameters.
 func Maker[P any](stage func(p P) Stage) func(params any) (Stage, error) {
 	return func(params any) (Stage, error) { return stage(*params.(*P)), nil }
 }
 
-// Trial describes an extra action that a user can feed to a stage, such as a tool call that the model did not make.
+// Trial describes an extra action that a user can add to a stage, such as a tool call that the model did not make.
 type Trial struct {
-	Form string                              // how to write it: "ID[,ID]@REQUEST"
-	Doc  string                              // what it does, as a sentence without its period
-	Add  func(params any, text string) error // adds the action with a text to the parameters of the stage
+	Form string                              // how a user writes the action: "ID[,ID]@REQUEST"
+	Doc  string                              // what the action does, as a sentence without its period
+	Add  func(params any, text string) error // adds the action that text describes to the parameters of the stage
 }
 
-// Try is a Trial that the user gave: the stage and the text of the action.
+// Try is an action that the user adds to a stage (Trial): the name of the stage and the text of the action.
 type Try struct{ Stage, Text string }
 
-// Compaction says when a stage compacts the whole conversation.
+// Compaction says with which parameters a stage compacts the whole conversation, and how to switch that off.
 type Compaction struct {
-	On  func(s *StageConfig) bool // reports whether it does with these parameters; nil: always
-	Off string                    // how to switch it off: "set autocompact.enabled to false"
+	On  func(s *StageConfig) bool // reports whether the stage compacts with its present parameters; nil: it always does
+	Off string                    // how to switch the compaction off: "set autocompact.enabled to false"
 
-	// With names a stage that also compacts and before which this stage is tried; Lint does not report the two as
-	// competing.
+	// With is the name of another stage that compacts and that is tried only after this one. Lint does not report the
+	// two stages as competing.
 	With string
 
-	// FitsFrom is the first client version in which users can set the context window. The window of its sessions may be
-	// derived from their recorded compactions (replay.Record.FitWindow). "": none.
+	// FitsFrom is the first client version in which users can set the context window. For sessions of this version and
+	// later ones the window may be derived from the recorded compactions (replay.Record.FitWindow). "": it is never
+	// derived.
 	FitsFrom string
 }
 
-// Shared are parameters that several stages share. They are keys of the policy's block window wherever the policy has
-// one of these stages.
+// Shared are parameters that several stages share. They are in the section "window" of every policy that has one of
+// these stages.
 type Shared struct {
 	Name   string                                     // name of the family
 	Params any                                        // pointer to a struct, as Definition.Params
-	Check  func(params any) (param string, err error) // returns the wrong parameter and an error for values that make no sense; nil: it accepts all
-	Lint   func(c *Check)                             // adds findings, once for a policy
+	Check  func(params any) (param string, err error) // returns the name of a wrong parameter, and an error, for values that make no sense; nil: all values are accepted
+	Lint   func(c *Check)                             // adds findings; it is called once for each policy
 
-	// Limits adds the limits that follow from these parameters alone; nil: none.
+	// Limits adds the limits that follow from these parameters alone; nil: there are none.
 	Limits func(params any, c Circumstances, l *Limits)
 }
 
 // Stage is one stage of a policy during one replay. It may keep state between calls and is not safe for concurrent use.
-// Run proposes edits, which the replay applies in order before the next stage runs. The next Run may overwrite the
-// returned slice.
+// Run proposes edits. The replay applies them in order before the next stage runs. The next call of Run may overwrite
+// the returned slice.
 type Stage interface {
 	Run(c *Context) ([]Edit, error)
 }
 
 // Starter is implemented by stages that check the conversation before a replay, because their parameters may name
-// something that is not in it.
+// something that the conversation lacks.
 type Starter interface {
 	Start(conv *session.Conversation) error
 }
 
-// OwnCounter is implemented by stages that compare with their limit a count of their own instead of Context.Used.
+// OwnCounter is implemented by stages that compare a count of their own, and not Context.Used, with their limit.
 type OwnCounter interface {
-	// Count returns the parts of that count, whose sum the stage compares before a request; nil: it compares Used.
+	// Count returns the parts of that count. The stage compares their sum with its limit before a request. Nil: the
+	// stage compares Context.Used.
 	Count(c *Context) []Counted
 }
 
-// Counted is one part of the tokens that a stage counts.
+// Counted is one part of a count of tokens that a stage makes.
 type Counted struct {
-	Name      string `json:"name"` // for people
+	Name      string `json:"name"` // name of the part, for people
 	Tokens    int    `json:"tokens"`
-	Estimated bool   `json:"estimated,omitempty"` // estimated by the stage, because the session file leaves out what the client counts
+	Estimated bool   `json:"estimated,omitempty"` // the stage estimates Tokens, because the session file leaves out what the client counts
 }
 
-// Sum returns the sum of the tokens of parts.
+// Sum returns the sum of the tokens of all parts.
 func Sum(parts []Counted) (n int) {
 	for i := range parts {
 		n += parts[i].Tokens
@@ -177,64 +180,66 @@ func Sum(parts []Counted) (n int) {
 	return n
 }
 
-// Response is what a policy may know of the previous response. Usage is simulated, in tokens.
+// Response is what a policy may know of the latest response. Its Usage, in tokens, is simulated.
 type Response struct {
 	Usage      jsonl.Usage
 	Known      bool   // there was a response and its size is known
 	Message    ItemID // the response in the view
 	Time       time.Time
 	StopReason string
-	Summary    bool // it is the response to a compaction
+	Summary    bool // it is the response to the request for a compaction
 }
 
-// Context is what a stage sees when it runs. It is valid only during the call.
+// Context is what a stage sees when it runs. It is valid only until Run returns.
 type Context struct {
 	Moment    Moment
-	Request   int // number of the request that is being prepared; at Respond and TurnEnd, of the next one
+	Request   int // number of the request that is being prepared; at Respond and TurnEnd, number of the next request
 	View      View
 	Conv      *session.Conversation // the recorded conversation
 	Window    int                   // context window in tokens; 0 for a stage whose Definition.Window is false
 	WindowSet bool                  // the recorded session shows that the user had set the window
 	Shared    any                   // pointer to the policy's values of Definition.Shared
 	Model     string
-	MaxInput  int       // largest input that the model accepts, in tokens, where this is limited separately from Window; 0: not limited
+	MaxInput  int       // largest input that the model accepts, in tokens, if it has a limit apart from the context window; 0: it has none
 	MaxOutput int       // largest output of the model, in tokens; 0: unknown
-	Version   string    // release whose wording (placeholders, prompts) the policy follows; "": none
-	Overhead  int       // overhead in tokens by the counter of the replay
+	Version   string    // release whose placeholders and prompts the policy uses; "": none
+	Overhead  int       // overhead in tokens
 	Now       time.Time // recorded time of the request, or of the message that has just joined; zero: unknown
 	Agent     string    // agent id of a subagent; "" in the main conversation
 
-	// Used is the size of the context as the client computes it, in tokens, before this request's edits: the usage of
-	// the last response plus the client's estimate of what came after it (UsedTail). In a replay the recorded usage is
-	// reduced by what the policy's earlier edits removed. At Respond the last response is the one just made. At Ingest
-	// and TurnEnd both are 0.
+	// Used is the size of the context before the edits of this request, in tokens, as the client computes it: the usage
+	// of the last response plus UsedTail, the client's estimate of the messages after that response. A replay subtracts
+	// from the recorded usage what earlier edits of the policy removed. At Respond the last response is the one just
+	// made. At Ingest and TurnEnd both fields are 0.
 	Used     int
 	UsedTail int
 
-	// Before is the tokens of the view before this request's edits, by the counter of the replay: a compaction reads
-	// the messages as they were before the clearing of results at the same request.
+	// Before is the number of tokens of the view before the edits of this request. A compaction reads the messages as
+	// they were before results were cleared at the same request.
 	Before int
 
-	Last   Response          // the previous response, with simulated usage
+	Last   Response          // the latest response, with simulated usage
 	Joined []ItemID          // at Ingest: the messages that have just joined the view; valid until Run returns
-	Asked  *ManualCompaction // at Manual: the user's command; else nil
+	Asked  *ManualCompaction // at Manual: the compaction that the user asks for; else nil
 	Final  bool              // at TurnEnd: the session ends here
 	Texts  TextSource
 	Record RecordSource
 	Weigh  Weigher
 
-	// Estimate returns the client's estimate of an item of the view, in tokens: a quarter of its characters, rounded.
+	// Estimate returns the client's estimate of the tokens of an item of the view: a quarter of its characters,
+	// rounded.
 	Estimate func(id ItemID) int
 
-	// Sent returns the blocks of an item as the Messages API takes them; none for an item that is not sent.
+	// Sent returns the blocks of an item in the form in which the Messages API takes them; none if the item is not
+	// sent.
 	Sent func(id ItemID) ([]SentBlock, error)
 
 	// Warned, if set, receives the warnings of the stage.
 	Warned func(line int, message string)
 }
 
-// Warn warns that the stage cannot do what the transcript asks of it, such as a call of the Snip tool. line is the line
-// of the transcript that asks; 0: none.
+// Warn gives a warning that the stage cannot do what a line of the transcript asks of it, such as a call of the Snip
+// tool. line is the number of that line; 0: there is none.
 func (c *Context) Warn(line int, format string, args ...any) {
 	if c.Warned != nil {
 		c.Warned(line, fmt.Sprintf(format, args...))
@@ -243,12 +248,12 @@ func (c *Context) Warn(line int, format string, args ...any) {
 
 // ManualCompaction is a compaction that the user asks for.
 type ManualCompaction struct {
-	Recorded int // index into Conversation.Boundaries; -1: only the replay adds it
+	Recorded int // index into Conversation.Boundaries; -1: the compaction is not recorded, the replay adds it
 }
 
-// TextSource reads texts that are not kept in memory.
+// TextSource reads texts, which are not kept in memory.
 type TextSource interface {
-	// Text returns the present text of a block of the view: what an edit put there, else the recorded text.
+	// Text returns the present text of a block of the view: the text that an edit put there, else the recorded text.
 	Text(t Target) (string, error)
 
 	// Recorded returns the recorded text of a block.
@@ -257,29 +262,30 @@ type TextSource interface {
 
 // RecordSource gives stages what the recorded session holds about compactions.
 type RecordSource interface {
-	// Summary returns the recorded summary that a compaction at request n may reuse: that of the first recorded
-	// boundary at or after n that no other compaction of this policy has used. It counts as used once an edit with it
-	// is applied. ok is false where there is none.
+	// Summary returns the recorded summary that a compaction at request n may reuse. It is the summary of the first
+	// recorded compaction at or after request n, or of one at most 10 requests earlier whose summary has not been used.
+	// A summary has been used if an edit of this policy with that summary was applied. boundary is an index into
+	// Conversation.Boundaries. ok is false if there is no such summary.
 	Summary(n int) (content Content, boundary int, ok bool)
 
-	// TypicalSummary returns a placeholder for a summary at request n that is not recorded: of the median size of the
-	// recorded summaries, or of DefaultSummaryTokens.
+	// TypicalSummary returns a placeholder for a summary at request n that is not recorded. Its size is the median of
+	// the recorded summaries or, if there are none, DefaultSummaryTokens.
 	TypicalSummary(n int) Content
 
-	// Reinjected returns the messages that the client sent with the summary after a recorded boundary: its attachments,
-	// and content on no line.
+	// Reinjected returns the messages that the client sent together with the summary after a recorded compaction:
+	// attachments, and content that no line of the file records.
 	Reinjected(boundary int) []Synthetic
 
-	// SessionMemory returns the text of the session's own summary file; ok is false where there is none.
+	// SessionMemory returns the text of the session's own summary file; ok is false if there is no such file.
 	SessionMemory() (text string, ok bool, err error)
 }
 
-// Weigher counts tokens by the counter of the replay.
+// Weigher counts tokens with the counter of the replay.
 type Weigher interface {
 	// Block returns the tokens of a recorded block.
 	Block(message, block int) int
 	// Message returns the tokens of all blocks of a recorded message.
 	Message(message int) int
-	// Content returns the tokens of a content that a policy makes.
+	// Content returns the tokens of a content that the policy makes.
 	Content(c *Content) int
 }

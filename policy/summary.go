@@ -6,35 +6,35 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// SummaryKind is a source of summaries. A replay calls no model.
+// SummaryKind is a source of summaries. A replay does not call a model for them.
 type SummaryKind string
 
 const (
-	SummaryRecorded SummaryKind = "recorded" // a recorded summary of the session, where one fits
-	SummaryOutline  SummaryKind = "outline"  // an extract of the messages, the same at every run
-	SummaryTypical  SummaryKind = "typical"  // a placeholder of the median size of the session's recorded summaries, else of DefaultSummaryTokens
-	SummaryFixed    SummaryKind = "fixed"    // a placeholder of Tokens tokens
+	SummaryRecorded SummaryKind = "recorded" // a summary that the session records, if one fits
+	SummaryOutline  SummaryKind = "outline"  // an extract of the messages, which is the same in every run
+	SummaryTypical  SummaryKind = "typical"  // a placeholder with the median size of the recorded summaries or, if there are none, with DefaultSummaryTokens tokens
+	SummaryFixed    SummaryKind = "fixed"    // a placeholder with SummaryChoice.Tokens tokens
 )
 
-// DefaultSummaryTokens is the assumed size of a summary in a session that records none, in tokens: the rounded median
-// of 69 recorded summaries of Claude Code (docs/internals/testing.md).
+// DefaultSummaryTokens is the size that is assumed for summaries in a session that records none, in tokens. It is the
+// rounded median of 69 recorded summaries of Claude Code (docs/internals/testing.md).
 const DefaultSummaryTokens = 3200
 
-// SummaryChoice is one source of summaries.
+// SummaryChoice is one source of summaries, with its parameter.
 type SummaryChoice struct {
 	Kind   SummaryKind
-	Tokens int // for SummaryFixed
+	Tokens int // size of the summary, for SummaryFixed
 }
 
-// SummaryChoices is a list of sources of summaries. The first that has a summary is used.
+// SummaryChoices is a list of sources of summaries. The first source that has a summary is used.
 type SummaryChoices []SummaryChoice
 
-// DefaultSummary returns the recorded summary, else a typical one.
+// DefaultSummary returns the default sources: first SummaryRecorded, then SummaryTypical.
 func DefaultSummary() SummaryChoices {
 	return SummaryChoices{{Kind: SummaryRecorded}, {Kind: SummaryTypical}}
 }
 
-// String returns the choice as a policy file writes it.
+// String returns the choice in the form that it has in a policy file.
 func (c SummaryChoice) String() string {
 	if c.Kind == SummaryFixed {
 		return fmt.Sprintf("fixed: %d", c.Tokens)

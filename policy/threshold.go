@@ -6,8 +6,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// ThresholdKey is a key of Get and Set that is no parameter: the number of tokens at which the policy compacts in every
-// window that is large enough.
+// ThresholdKey is a key for Policy.Get and Policy.Set that is not the key of a parameter. Its value is the number of
+// tokens at which the policy compacts in a large context window. Set changes the parameter that fixes this number, and
+// returns an error if the policy has no such parameter.
 const ThresholdKey = "threshold"
 
 // roomy are windows of two sizes: a parameter that sets the threshold sets the same one in both.

@@ -6,7 +6,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// TriggerType is what a server-side edit counts.
+// TriggerType is what a server-side edit counts before it runs.
 type TriggerType string
 
 const (
@@ -14,13 +14,13 @@ const (
 	TriggerToolUses    TriggerType = "tool_uses"    // tool_use blocks
 )
 
-// Trigger is the number of input tokens or tool uses above which a server-side edit runs.
+// Trigger is the number of input tokens or tool uses above which an edit by the server runs.
 type Trigger struct {
 	Type  TriggerType
 	Value int
 }
 
-// String returns the trigger as a policy file writes it.
+// String returns the trigger in the form that it has in a policy file.
 func (t Trigger) String() string { return fmt.Sprintf("%s: %d", t.Type, t.Value) }
 
 // DecodeParam reads {type: T, value: N} or T: N, where T is a TriggerType.
@@ -69,10 +69,10 @@ func object(properties map[string]any, required ...any) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// InputTokens is a number of input tokens; 0: none. In YAML it is a plain number or written as in the API.
+// InputTokens is a number of input tokens; 0: none. In YAML it is a plain number or has the form that the API uses.
 type InputTokens int
 
-// ToolUses is a number of tool uses. In YAML it is a plain number or written as in the API.
+// ToolUses is a number of tool uses. In YAML it is a plain number or has the form that the API uses.
 type ToolUses int
 
 // DecodeParam reads N, none, {input_tokens: N} or {type: input_tokens, value: N}.
@@ -97,7 +97,8 @@ func (n *InputTokens) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerInputTokens), n.SchemaFrom(0)
 }
 
-// SchemaFrom returns the JSON Schema of the values from least on. With least 0, the word none is a value, too.
+// SchemaFrom returns the JSON Schema of the values from the given number on. If that is 0, the word none is also a
+// value.
 func (n *InputTokens) SchemaFrom(least int) map[string]any {
 	if least > 0 {
 		return amountSchema(TriggerInputTokens, least)
@@ -118,7 +119,7 @@ func (n *ToolUses) ParamForm() (string, map[string]any) {
 	return amountWords(TriggerToolUses), n.SchemaFrom(0)
 }
 
-// SchemaFrom returns the JSON Schema of the values from least on.
+// SchemaFrom returns the JSON Schema of the values from the given number on.
 func (n *ToolUses) SchemaFrom(least int) map[string]any { return amountSchema(TriggerToolUses, least) }
 
 // decodeAmount reads a plain number, or one that names what it counts.
@@ -182,7 +183,7 @@ func amountSchema(kind TriggerType, least int, more ...any) map[string]any {
 
 // ServerEdit is implemented by the parameters of stages that the server carries out.
 type ServerEdit interface {
-	// ServerEdit returns a value whose JSON is an element of the request's context_management.edits. first reports that
-	// the API takes it only as the first element.
+	// ServerEdit returns a value whose JSON is an element of the request's context_management.edits. first is true if
+	// the API accepts this edit only as the first element.
 	ServerEdit() (edit any, first bool)
 }

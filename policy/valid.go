@@ -10,12 +10,12 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Valid is the time in which a product's release was the current one.
+// Valid is the period in which a release of a product was the newest one.
 type Valid struct {
 	From   string // first day, YYYY-MM-DD
-	Until  string // last day; "": still current
-	Read   string // newest release found to have these rules; "": no newer one than the first was examined
-	Source string // source of both dates
+	Until  string // last day; "": the release is still the newest
+	Read   string // newest examined release that has these rules; "": only the first release with them was examined
+	Source string // source of From and Until
 }
 
 func (v *Valid) keys() map[string]*string {

@@ -19,7 +19,7 @@ const (
 	whenKey    = "when"
 )
 
-// When is the key when of a stage in a policy: the condition under which the stage may act.
+// When is the key "when" of a stage in a policy file: the condition under which the stage may act.
 type When struct {
 	Expression Expression `yaml:"when" doc:"condition under which the stage may act, such as cold || used > 0.8; without it, it always may (docs/writing-a-policy.md, \"Conditions\")"`
 
@@ -27,10 +27,10 @@ type When struct {
 	start     Position             `yaml:"-"` // of the expression's first character, zero where that is unknown
 }
 
-// Expression is the text of a condition; "": none.
+// Expression is the text of a condition; "": there is no condition.
 type Expression string
 
-// DecodeParam reads an expression from YAML; true, false and numbers are expressions, too.
+// DecodeParam reads an expression from YAML. The values true and false and plain numbers are expressions, too.
 func (e *Expression) DecodeParam(plain any) error {
 	switch x := plain.(type) {
 	case nil:

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// Around is what agents did in the 30 requests before some points of their sessions (index 0) and in the 30 after them
-// (index 1), summed over the points.
+// Around sums up what agents did around some points of their sessions: in the 30 requests before each point (index 0)
+// and in the 30 requests after it (index 1).
 type Around struct {
 	Times    int    `json:"times"`    // number of points
 	Grown    [2]int `json:"grown"`    // tokens added to the history
@@ -19,9 +19,9 @@ type Around struct {
 	Edited   [2]int `json:"edited"`   // requests that changed a file
 }
 
-// Aftermath compares what agents did around recorded compactions with what they did at points of the same depth in
-// sessions without a compaction (placebos). The arrays have three classes of depth, which is the tokens of the history
-// since the previous compaction: below 100,000, below 200,000, above.
+// Aftermath compares what agents did around recorded compactions with what they did around placebos: points of the same
+// depth in sessions without a compaction. The depth of a point is the number of tokens of the history since the
+// previous compaction. The arrays have three classes of depth: below 100,000; from 100,000 to 199,999; from 200,000 on.
 type Aftermath struct {
 	Compactions [depths]Around `json:"compactions"`
 	Placebos    [depths]Around `json:"placebos"`
@@ -63,8 +63,10 @@ func exploring(command string) bool {
 	return false
 }
 
-// Aftermath examines the requests around the recorded compactions. A compaction counts if no other one is within the 30
-// requests before it or the 30 after it. An error comes from reading the session's file.
+// Aftermath examines the requests around the recorded compactions. A compaction counts only if the 30 requests before
+// it and the 30 requests after it are in the session and contain no other compaction. In a session without a
+// compaction, Aftermath examines placebos: the points where the history reaches 50,000, 150,000 and 250,000 tokens. An
+// error comes from reading the session's file.
 func (r *Record) Aftermath() (a Aftermath, err error) {
 	conv := r.Conv
 	if len(conv.Requests) <= 2*soonAfter {

@@ -20,14 +20,14 @@ import (
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
 
-// Record is what is computed once for all replays of a conversation: token counts calibrated to the recorded usage, and
-// the recorded view (what the client really sent) at each request. UseRelease and UseWindow may change it before the
-// first replay. After that it is immutable and safe for concurrent use.
+// Record holds what is computed once for all replays of a conversation: token counts calibrated to the recorded usage,
+// and the recorded view (what the client really sent) at each request. UseRelease and UseWindow may change a Record
+// before its first replay. After that it is immutable and safe for concurrent use.
 type Record struct {
 	Conv    *session.Conversation
 	Cal     *tokens.Calibration
 	Counted tokens.CountedModel // how Cal counts the tokens of the conversation's model
-	Session *bill.Bill          // the bill of the whole session, subagents included; nil: that of the conversation alone
+	Session *bill.Bill          // the bill of the whole session, subagents included; nil: the bill of the conversation alone is used
 
 	record *record.Record
 }
@@ -52,17 +52,19 @@ func (r *Record) Edits() []policy.Edit { return slices.Clip(r.record.Acts.Edits)
 // Client returns what is known of the client that recorded the conversation.
 func (r *Record) Client() *policy.Recorder { return r.record.Client }
 
-// Encoded returns the token counts of the conversation's blocks in the tokenizer encoding name. They are counted at the
-// first call and kept. It is safe for concurrent use, and returns an error for an unknown encoding.
+// Encoded returns the token counts of the conversation's blocks in the tokenizer encoding that is called name. The
+// blocks are counted at the first call for an encoding, and the counts are kept. Encoded is safe for concurrent use. It
+// returns an error for an unknown encoding.
 func (r *Record) Encoded(name string) (*tokens.WeightTable, error) { return r.record.Encoded(name) }
 
 // Contradicted reports whether the recorded usage is less than the tokens of the recorded content.
 func (r *Record) Contradicted() bool { return r.record.Contradicted() }
 
-// Pauses returns the pauses before the main requests, in their order; that before the first request is zero.
+// Pauses returns the pause before each main request, in order. The pause before the first request is zero.
 func (r *Record) Pauses() []Pause { return r.record.Pauses() }
 
-// Conversion returns how a replay with opt converts the recorded tokens to another tokenizer; nil where it does not.
+// Conversion returns how a replay with opt converts the recorded tokens to another tokenizer; nil if it does not
+// convert them.
 func (r *Record) Conversion(opt Options) (*Conversion, error) {
 	to, err := r.record.Under(opt.Model, r.record.Table(opt.Prices))
 	if err != nil {
@@ -71,36 +73,38 @@ func (r *Record) Conversion(opt Options) (*Conversion, error) {
 	return to.Conversion(), nil
 }
 
-// Decide runs the stages of pol on the recorded view before each request and returns what they decide, without applying
-// their edits. Unlike in a replay, a decision that differs from the recorded session does not affect later ones.
+// Decide runs the stages of pol on the recorded view before each request and returns what they decide. It does not
+// apply their edits: unlike in a replay, a decision that differs from the recorded session does not affect later
+// decisions.
 func (r *Record) Decide(pol *policy.Policy, opt Options) ([]Decision, error) {
 	return engine.Decide(r.record, pol, opt)
 }
 
-// FitWindow derives the context window of the session from its recorded automatic compactions. pol is a policy that
-// compacts as the client does. The result is nil where there is no such compaction or the client had no setting for the
-// window.
+// FitWindow derives the context window of the session from its recorded automatic compactions. pol must be a policy
+// that compacts as the client does. The result is nil if no such compaction is recorded, or if users could not set the
+// window of the client.
 func (r *Record) FitWindow(pol *policy.Policy, opt Options) (*Fit, error) {
 	return engine.FitWindow(r.record, pol, opt)
 }
 
-// CompactionKind returns why the client made the compaction Conversation.Boundaries[boundary].
+// CompactionKind returns the reason for the recorded compaction with the index boundary in Conversation.Boundaries.
 func (r *Record) CompactionKind(boundary int) CompactionKind {
 	return r.record.CompactionKind(boundary)
 }
 
-// Assumed returns a warning for each recorded model whose context window is assumed. A replay itself warns of the
-// windows that it assumes.
+// Assumed returns a warning that names the recorded models whose context window is not known and is therefore assumed.
+// It is for programs that do not replay: a replay that uses such a window gives the warning itself (Timeline.Warnings).
 func (r *Record) Assumed(opt Options) []session.Warning { return engine.Assumed(r.record, opt) }
 
-// UseWindow sets the context window at which replays compact, unless the policy, Options.Window or Options.Model sets
-// one. It does not affect which requests are refused. Call it before the first replay.
+// UseWindow sets the context window that replays use unless the policy, Options.Window or Options.Model sets one:
+// stages compute from it at how many tokens they act. Whether the API refuses a request still depends on the model's
+// own window. Call UseWindow before the first replay.
 func (r *Record) UseWindow(f *Fit) { r.record.Fit = f }
 
-// UseRelease looks up the release that recorded the session in presets. The recorded track then has the limits of that
-// release, and replays use the context window that the user had set, if the recorded compactions show it. A session
-// older than every known release has no known limits. Call it before the first replay. The error is that of loading the
-// release or of FitWindow.
+// UseRelease looks up in presets the release that recorded the session. The recorded track then has the limits of that
+// release. If the recorded compactions show which context window the user had set, replays then use it. No limits are
+// known for a session older than every known release. Call UseRelease before the first replay. The error is that of
+// loading the release or of FitWindow.
 func (r *Record) UseRelease(presets *preset.Library) error {
 	if len(presets.Releases(r.Conv.Product)) == 0 {
 		return nil
@@ -119,27 +123,28 @@ func (r *Record) UseRelease(presets *preset.Library) error {
 	return err
 }
 
-// Continue returns the cost of the next request at time now: without a compaction, and after one by pol, usually the
-// client's policy. With a nil pol the second is left out. The result is nil for a session without requests.
+// Continue returns the cost of the next request at the time now: without a compaction, and after a compaction by pol,
+// which is usually the client's policy. If pol is nil, the cost after a compaction is left out. The result is nil for a
+// session without requests.
 func (r *Record) Continue(pol *policy.Policy, opt Options, now time.Time) (*Continuation, error) {
 	return engine.Continue(r.record, pol, opt, now)
 }
 
-// RequestOf replays up to event k, an index from 0, and returns the request of the call that the event contains: the
-// refused one of a failed event, else the first. The error is an [UnseenError] where the messages of that call are not
-// known.
+// RequestOf replays up to the event with index k and returns the own request that the policy makes for that event. For
+// a failed compaction it returns the request that the API refused; for an event with several own requests, the first.
+// The error is an [UnseenError] if the messages of the request are not known.
 func (r *Record) RequestOf(pol *policy.Policy, opt Options, k int) (*OwnRequest, error) {
 	return engine.RequestOf(r.record, pol, opt, k)
 }
 
-// EachView replays the conversation and calls yield with the view of each main request n and, at the end of the file,
-// of one further request. A view is valid during the call only. The replay stops where yield returns false. With a nil
-// pol the views are those of the raw history.
+// EachView replays the conversation and calls yield with the view of each main request and the number n of the request.
+// At the end of the file it calls yield once more; n is then one larger. A view is valid only until yield returns. The
+// replay stops if yield returns false. If pol is nil, the views are those of the raw history.
 func (r *Record) EachView(pol *policy.Policy, opt Options, yield func(n int, v *view.View) bool) error {
 	return engine.EachView(r.record, pol, opt, yield)
 }
 
-// EachPair is like EachView, for the views of two policies at the same request.
+// EachPair is like EachView, but calls yield with the views of two policies at the same request.
 func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a, b *view.View) bool) error {
 	var failed error
 	next, stop := iter.Pull(func(yield func(*view.View) bool) {
@@ -153,8 +158,8 @@ func (r *Record) EachPair(a, b *policy.Policy, opt Options, yield func(n int, a,
 	return errors.Join(failed, err)
 }
 
-// ViewAt returns the view of main request n; the number after the last request stands for the end of the file. With a
-// nil pol it is the raw history before the request. It returns an error for other numbers.
+// ViewAt returns the view of main request n. The number directly after the last main request stands for the end of the
+// file; for other numbers ViewAt returns an error. If pol is nil, the view is the raw history before the request.
 func (r *Record) ViewAt(pol *policy.Policy, opt Options, n int) (*view.View, error) {
 	var found *view.View
 	err := r.EachView(pol, opt, func(k int, v *view.View) bool {
@@ -175,7 +180,8 @@ func (r *Record) bill(opt Options) (all, alone *bill.Bill) {
 	return cmp.Or(r.Session, alone), alone
 }
 
-// Bridge returns the steps from the billed cost of the recorded session to the cost of tl, the replay of pol with opt.
+// Bridge returns the steps from the billed cost of the recorded session to the cost of tl, which must be the replay of
+// pol with opt.
 func (r *Record) Bridge(tl *Timeline, pol *policy.Policy, opt Options) (*Bridge, error) {
 	same := opt
 	same.Regret = false
@@ -229,8 +235,8 @@ func (r *Record) CacheFit(opt Options) (*CacheFit, error) {
 	return t.CacheFit, nil
 }
 
-// LineAt returns the line of the response to main request n, or 0 where there is no such request. What was sent is
-// above that line.
+// LineAt returns the line of the response to main request n, or 0 if there is no such request. The recorded content of
+// the request is above that line.
 func (r *Record) LineAt(n int) int {
 	if n < 1 || n > len(r.Conv.Requests) {
 		return 0
@@ -244,8 +250,9 @@ func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Pr
 // defaultMaxOutput is the max_tokens of clients without a setting (analysis of Claude Code 2.1.19).
 const defaultMaxOutput = 32000
 
-// ModelAt returns the model of main request n, or of the last main request where n is above it, and the largest output
-// of that model in tokens: for an unknown model the client's default, 32,000.
+// ModelAt returns the model of main request n in a replay with opt, and the largest output of that model in tokens. For
+// an unknown model the largest output is the client's default, 32,000. If n is larger than the number of main requests,
+// the model is that of the last one.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {
 		model = r.Conv.Response(k).Model

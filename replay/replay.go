@@ -12,7 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/wire"
 )
 
-// Run replays a conversation through pol. It computes a Record for this one replay.
+// Run replays a conversation through pol. It computes a Record for this one replay only.
 func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline, error) {
 	rec, err := NewRecordWith(conv, RecordOptions{Encoders: opt.Encoders, Families: opt.Families})
 	if err != nil {
@@ -21,16 +21,17 @@ func Run(conv *session.Conversation, pol *policy.Policy, opt Options) (*Timeline
 	return rec.Replay(pol, opt)
 }
 
-// Replay runs the conversation through pol. It is safe for concurrent use. It returns an error where opt is invalid, a
-// stage fails, or the session's file cannot be read.
+// Replay runs the conversation through pol. It is safe for concurrent use. It returns an error if opt is invalid, if a
+// stage fails, or if the session's file cannot be read.
 func (r *Record) Replay(pol *policy.Policy, opt Options) (*Timeline, error) {
 	t, _, err := r.ReplayAlike(pol, nil, opt)
 	return t, err
 }
 
-// ReplayAlike replays pol and reports which of others would do the same at every step. The replay of others[i] has the
-// same figures where same[i] is true; only its limits and the reasons of its events may differ. false is no proof of a
-// difference: policies are compared only if they differ in parameters of stages or in limits alone.
+// ReplayAlike replays pol and reports which of the other policies would do the same at every step. If same[i] is true,
+// a replay of others[i] has the same figures as t; only its limits and the reasons of its events may differ. If same[i]
+// is false, the figures may be equal all the same: ReplayAlike compares a policy with pol only if both have the same
+// stages and conditions in the same order, and the same settings of the cache and the overhead.
 func (r *Record) ReplayAlike(pol *policy.Policy, others []*policy.Policy, opt Options) (t *Timeline, same []bool, err error) {
 	e, err := engine.New(r.record, pol, opt)
 	if err != nil {

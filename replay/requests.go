@@ -10,9 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// RequestAt returns the number of the main request that a person names: a number, "last", "peak" (the largest payload;
-// of several the first), "end" (one more than the last) or "event:K" (the request of event K). A session without
-// requests has only "end".
+// RequestAt returns the number of the main request that name stands for: a number, "last", "peak" (the request with the
+// largest payload; the first of several), "end" (one more than the last number) or "event:K" (the request of event K,
+// or "end" for an event after the last request). For a session without requests only "end" is valid.
 func (t *Timeline) RequestAt(name string) (int, error) {
 	if n, ok, err := RequestNumber(name, t.Totals.Requests); ok || err != nil {
 		return n, err
@@ -43,9 +43,9 @@ func (t *Timeline) RequestAt(name string) (int, error) {
 
 const eventPrefix = "event:"
 
-// RequestNumber resolves name as Timeline.RequestAt does, for a session of that many main requests, without a replay.
-// ok is false for "peak" and "event:K", which need a replay, and for a name that is wrong; only the latter gives an
-// error.
+// RequestNumber resolves name as Timeline.RequestAt does, for a session with the given number of main requests, but
+// without a replay. ok is false for "peak" and "event:K", which need a replay. ok is false and err is set for a name
+// that is wrong.
 func RequestNumber(name string, requests int) (n int, ok bool, err error) {
 	switch {
 	case name == "end":
@@ -65,7 +65,8 @@ func RequestNumber(name string, requests int) (n int, ok bool, err error) {
 	return n, true, nil
 }
 
-// OverheadAt returns the overhead of main request n in tokens, or of the last main request where n is above it.
+// OverheadAt returns the overhead of main request n, in tokens. If n is larger than the number of main requests, it
+// returns the overhead of the last one.
 func (t *Timeline) OverheadAt(n int) int {
 	over := 0
 	for _, r := range t.Main() {
@@ -76,7 +77,8 @@ func (t *Timeline) OverheadAt(n int) int {
 	return over
 }
 
-// CallEvents returns the indexes in Events of all events with own requests of the policy, also of those that failed.
+// CallEvents returns the indexes in Events of all events for which the policy made an own request, including those
+// whose own request failed.
 func (t *Timeline) CallEvents() []int {
 	var list []int
 	for _, r := range t.Requests {
@@ -93,8 +95,8 @@ func (t *Timeline) CallEvents() []int {
 	return slices.Compact(list)
 }
 
-// CallEvent returns the index in Events of the first event before main request n with an own request of the policy.
-// With n 0 it returns the last such event of the replay. ok is false where there is none.
+// CallEvent returns the index in Events of the first event between main requests n-1 and n for which the policy made an
+// own request. With n 0 it returns the index of the last such event of the replay. ok is false if there is none.
 func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 	list := t.CallEvents()
 	if n == 0 {
@@ -111,7 +113,8 @@ func (t *Timeline) CallEvent(n int) (event int, ok bool) {
 	return 0, false
 }
 
-// FindingsAt returns the findings of main requests up to n whose rule v, the view of main request n, still violates.
+// FindingsAt returns those findings of main requests 1 to n that still hold in v, which must be the view of main
+// request n.
 func (t *Timeline) FindingsAt(n int, v *view.View) (list []RequestFinding) {
 	for _, broken := range view.NewChecker(v).CheckRequest() {
 		i := slices.IndexFunc(t.Findings, func(f RequestFinding) bool {

@@ -10,17 +10,18 @@ import (
 const soonAfter = 30
 
 // Rereads counts files that the agent had read before a recorded compaction and read again soon after it. Without the
-// compaction the second read might not have been needed. A replay cannot know that: its views hold the file twice.
+// compaction the agent might not have read the file a second time. A replay cannot leave out the second read: under a
+// policy that kept the first read, the view holds the file twice.
 type Rereads struct {
-	Files   int `json:"files"`   // files read again within 30 requests after a compaction, each file once
-	Tokens  int `json:"tokens"`  // tokens of these second results
-	Carried int `json:"carried"` // sum over the files of the tokens times the later requests: an upper bound of the input tokens that they add
+	Files   int `json:"files"`   // files read again within 30 requests after a compaction; a file counts once for each compaction
+	Tokens  int `json:"tokens"`  // tokens of the results of these second reads
+	Carried int `json:"carried"` // upper bound of the input tokens that the second reads add: for each, its tokens times the number of later requests
 }
 
 // readFile is a file that was read.
 type readFile struct{ first, again int } // boundaries before its first Read, and before the last one that counts
 
-// Rereads finds the files that were read again within 30 requests after a recorded compaction. An error comes from
+// Rereads finds the files that the agent read again within 30 requests after a recorded compaction. An error comes from
 // reading the session's file.
 func (r *Record) Rereads() (list Rereads, err error) {
 	conv := r.Conv

@@ -8,7 +8,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/internal/account"
 )
 
-// Cost returns what the replay would have cost, and the tokens lost to each cause of a cache miss.
+// Cost returns what the session would have cost under the policy, and the tokens lost to each cause of a cache miss.
 func (t *Timeline) Cost() *Cost { return account.CostOf(t.Requests) }
 
 // total sums the requests and events up.
@@ -73,7 +73,7 @@ func (t *Timeline) total() {
 // leastFreed: a compaction that frees less than this part of what it read, a tenth, counts as thrash.
 const leastFreed = 10
 
-// CheckValid returns an error for the first invariant of a timeline that does not hold.
+// CheckValid returns an error that names the first invariant of a timeline that does not hold.
 func (t *Timeline) CheckValid() error {
 	if t.Schema != Schema {
 		return fmt.Errorf("schema is %q, not %q", t.Schema, Schema)

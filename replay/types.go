@@ -21,11 +21,11 @@ type (
 	RecordOptions = record.RecordOptions
 	// CacheMode says whose prompt cache a replay simulates: CacheEqual, CacheOwn or CacheNone. (account.CacheMode)
 	CacheMode = account.CacheMode
-	// SentRequest is a request as it would be sent, which Options.Send receives: its figures, view, model and times.
+	// SentRequest is a request as it would be sent, with its figures, view, model and times. Options.Send receives it.
 	// (engine.SentRequest)
 	SentRequest = engine.SentRequest
 	// SentHead describes the system prompt and the tools of a request: how many of their tokens all sessions of the
-	// client share, and how often they changed. (account.SentHead)
+	// client have in common, and how often they changed. (account.SentHead)
 	SentHead = account.SentHead
 )
 
@@ -37,15 +37,16 @@ const (
 )
 
 type (
-	// Request is one API call of a replay, a main request or an own request of the policy: its tokens, its cache use
-	// and its cost. (account.Request)
+	// Request is one API call of a replay, either a main request or an own request of the policy: its tokens, its cache
+	// use and its cost. (account.Request)
 	Request = account.Request
 	// Usage is what the API reported for a recorded request, in tokens. (account.Usage)
 	Usage = account.Usage
-	// Samplings is the sum of the iterations within one recorded request, in tokens. (account.Samplings)
+	// Samplings is the usage, in tokens, of one recorded request for which the API ran the model several times: the sum
+	// over these iterations. (account.Samplings)
 	Samplings = account.Samplings
-	// CacheUse divides the input tokens of a request by how they are billed (cache read, cache write, uncached), by the
-	// simulated prompt cache, with the cause of a cache miss. (account.CacheUse)
+	// CacheUse is the input tokens of a request in each billing class (cache read, cache write, uncached), as the
+	// simulated prompt cache gives them. For a cache miss it also has the cause. (account.CacheUse)
 	CacheUse = account.CacheUse
 	// CostParts divides a cost by its causes, such as edits, an expired prompt cache and the policy's own requests. The
 	// parts sum to the cost. (account.CostParts)
@@ -54,32 +55,34 @@ type (
 	StageCost = account.StageCost
 	// ModelCache says how the provider of a model caches prompts. (account.ModelCache)
 	ModelCache = account.ModelCache
-	// Event is one firing of one stage with its edits, one context change that the client recorded, or a main request
-	// that would have had no answer. (engine.Event)
+	// Event is one of three things: a firing of a stage with its edits, a context change that the client recorded, or a
+	// main request that would have had no answer. (engine.Event)
 	Event = engine.Event
 	// EventTarget is a message or tool result that an event changed. (engine.EventTarget)
 	EventTarget = engine.EventTarget
-	// Segment names the messages that a compaction keeps verbatim: uuids of the first and last message and of the
-	// summary. (engine.Segment)
+	// Segment names the messages that a compaction keeps verbatim: the uuids of the first and the last of them, and of
+	// the summary. (engine.Segment)
 	Segment = engine.Segment
-	// RecordedEvent is the line and the figures with which the client recorded an event. (record.RecordedEvent)
+	// RecordedEvent is the line of the file on which the client recorded an event, with the recorded figures.
+	// (record.RecordedEvent)
 	RecordedEvent = record.RecordedEvent
 	// CompactionKind is the reason for a recorded compaction. (record.CompactionKind)
 	CompactionKind = record.CompactionKind
-	// ConditionUse counts how often the condition of a stage held and how often not. (engine.ConditionUse)
+	// ConditionUse counts how often the condition of a stage held and how often it did not. (engine.ConditionUse)
 	ConditionUse = engine.ConditionUse
-	// RequestFinding is a rule of the API that a request violates, reported at the first such request.
-	// (engine.RequestFinding)
+	// RequestFinding is a violation of a rule of the API by a request. It is reported once, at the first request with
+	// this violation. (engine.RequestFinding)
 	RequestFinding = engine.RequestFinding
-	// FindingKind is the cause of a RequestFinding. (engine.FindingKind)
+	// FindingKind says what causes a RequestFinding. (engine.FindingKind)
 	FindingKind = engine.FindingKind
-	// AutoOff says that the recorded client did not compact by itself where its release would have. (engine.AutoOff)
+	// AutoOff says that automatic compaction was off in the recorded client: the client did not compact where its
+	// release does by default. (engine.AutoOff)
 	AutoOff = engine.AutoOff
-	// Fit is the context window, in tokens, that follows from the recorded automatic compactions. A user can set that
-	// window, and no line records it. (record.Fit)
+	// Fit is the context window of the recorded client, in tokens, derived from its automatic compactions. The user may
+	// have set this window, and the session file does not record the setting. (record.Fit)
 	Fit = record.Fit
-	// EarlierHistory describes the part of the conversation before the file, by the usage of the first request.
-	// (record.EarlierHistory)
+	// EarlierHistory is for a file that begins in the middle of its conversation. It describes what came before the
+	// file, as far as the usage of the first request shows it. (record.EarlierHistory)
 	EarlierHistory = record.EarlierHistory
 	// Conversion says how the recorded tokens were converted to another model's tokenizer. (record.Conversion)
 	Conversion = record.Conversion
@@ -101,8 +104,8 @@ const (
 
 // The values of FindingKind.
 const (
-	FindingViolation  = engine.FindingViolation  // the policy violates a rule
-	FindingTranscript = engine.FindingTranscript // the recorded session itself violates a rule, under every policy
+	FindingViolation  = engine.FindingViolation  // the policy violates a rule of the API
+	FindingTranscript = engine.FindingTranscript // the recorded session itself violates a rule; the finding is the same under every policy
 	FindingPreserved  = engine.FindingPreserved  // no violation, but an edit invalidates thinking that the model needs back unchanged (price.Model.Preserved)
 )
 
@@ -117,18 +120,19 @@ const (
 	CodeNoCache        = engine.CodeNoCache        // nothing tells how the model's prompts are cached
 )
 
-// DefaultWindow, 200,000 tokens, is the context window assumed for a model if neither it nor a model of its family is
-// in the table.
+// DefaultWindow is the context window that is assumed for a model if the table has neither the model nor another model
+// of its family: 200,000 tokens.
 const DefaultWindow = engine.DefaultWindow
 
 type (
-	// Cost is what a replay would have cost: the main requests, the policy's own requests, and the tokens that each
-	// cause of a cache miss cost. (account.Cost)
+	// Cost is what the session would have cost under the policy: the main requests, the policy's own requests, and the
+	// tokens lost to each cause of a cache miss. (account.Cost)
 	Cost = account.Cost
-	// CacheLoss is the number of tokens that could not be read from the prompt cache for one cause. (account.CacheLoss)
+	// CacheLoss is the number of tokens that were not read from the prompt cache for one of the causes of cache misses.
+	// (account.CacheLoss)
 	CacheLoss = account.CacheLoss
-	// Bridge leads from the billed cost of a session to the cost of a replay, step by step; the steps sum to the
-	// difference exactly. (account.Bridge)
+	// Bridge explains the difference between the billed cost of a session and the cost of a replay, step by step. The
+	// steps sum to the difference exactly. (account.Bridge)
 	Bridge = account.Bridge
 	// BridgeStep is one step of a Bridge: its name, its calls and its amount. (account.BridgeStep)
 	BridgeStep = account.BridgeStep
@@ -137,78 +141,83 @@ type (
 	CacheFit = account.CacheFit
 )
 
-// The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the simulated
-// recorded session, StepModel to the same under Options.Model, and the steps after it to the policy.
+// The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the cost of
+// replaying the recorded track. StepModel leads from there to the cost of replaying it with Options.Model. The steps
+// after StepModel lead to the cost of replaying the policy.
 const (
 	StepCopies     = account.StepCopies     // calls that several sessions record: counted once in the bill, but in the replay of each session
 	StepSubagents  = account.StepSubagents  // calls of subagents, which this replay leaves out
 	StepBranches   = account.StepBranches   // calls on abandoned branches, which no replay makes
-	StepAttempts   = account.StepAttempts   // further models within a request: models that declined, advisors
+	StepAttempts   = account.StepAttempts   // calls of other models within a request: models that declined, and advisors
 	StepSearches   = account.StepSearches   // web searches by the API
 	StepWarming    = account.StepWarming    // renewals of the prompt cache
 	StepOther      = account.StepOther      // other requests of the client, which no replay makes
-	StepRuns       = account.StepRuns       // calls of which only a sum per client process is recorded
+	StepRuns       = account.StepRuns       // calls of which the file has only a sum for each client process
 	StepModifiers  = account.StepModifiers  // surcharges and discounts for speed, region, service tier and time, which the simulation leaves out
-	StepRounds     = account.StepRounds     // iterations within a request before its last one
+	StepRounds     = account.StepRounds     // runs of the model within one request, except the last run
 	StepUnreported = account.StepUnreported // requests without recorded usage
 	StepOutputs    = account.StepOutputs    // responses without a reliable output count
 	StepCounted    = account.StepCounted    // requests whose simulated input is larger or smaller than the recorded input
-	StepFirst      = account.StepFirst      // the first request: what it read that other sessions, or requests before the file, had left in the prompt cache
-	StepRead       = account.StepRead       // the other requests: simulated less recorded cache reads
-	StepWritten    = account.StepWritten    // the other requests: simulated less recorded cache writes
-	StepUncached   = account.StepUncached   // the other requests: simulated less recorded uncached input
-	StepClient     = account.StepClient     // calls of the recorded client that the simulation makes and whose usage is on no line: compactions
+	StepFirst      = account.StepFirst      // the first request: what it read from the prompt cache that other sessions, or requests before the file, had written
+	StepRead       = account.StepRead       // the other requests: simulated minus recorded cache reads
+	StepWritten    = account.StepWritten    // the other requests: simulated minus recorded cache writes
+	StepUncached   = account.StepUncached   // the other requests: simulated minus recorded uncached input
+	StepClient     = account.StepClient     // compactions of the recorded client: a replay makes their calls, and no line of the file records their usage
 	StepModel      = account.StepModel      // the prices and the tokenizer of Options.Model
-	StepIdeal      = account.StepIdeal      // input under a prompt cache that keeps every prefix; this and the following steps are policy less recorded session
-	StepBreaks     = account.StepBreaks     // input that the prompt cache lost because of edits
+	StepIdeal      = account.StepIdeal      // input under a prompt cache that keeps every prefix; this step and all later ones are policy minus recorded track
+	StepBreaks     = account.StepBreaks     // input that is not read from the prompt cache because edits changed the prefix
 	StepLifetime   = account.StepLifetime   // content that is written again because its cache entry has expired
 	StepPlacement  = account.StepPlacement  // content that no cache breakpoint or look-back covers, or that is too short to be cached
 	StepOwnCalls   = account.StepOwnCalls   // own requests of the policy
 	StepOutput     = account.StepOutput     // output of main requests
 )
 
-// OfPolicy is the prefix of the names of the steps from StepIdeal on, which compare the policy with the simulated
-// recorded session.
+// OfPolicy is the prefix of the names of StepIdeal and the steps after it. These steps compare the policy with a replay
+// of the recorded track.
 const OfPolicy = account.OfPolicy
 
 type (
-	// Decision is what a policy decides before one request on the recorded view. (engine.Decision)
+	// Decision is what a policy decides before one request if it is given the recorded view. (engine.Decision)
 	Decision = engine.Decision
-	// OwnRequest is an own request of a policy, such as that for a summary. (engine.OwnRequest)
+	// OwnRequest is an own request of a policy, for example for a summary. (engine.OwnRequest)
 	OwnRequest = engine.OwnRequest
-	// UnseenError is the error of Record.RequestOf for a call of which only the tokens are known, not the messages.
-	// (engine.UnseenError)
+	// UnseenError is the error of Record.RequestOf for an own request of which the number of tokens is known, but not
+	// the messages. (engine.UnseenError)
 	UnseenError = engine.UnseenError
-	// Continuation is what the next request of a session would send and cost: without a compaction, and after one.
-	// (engine.Continuation)
+	// Continuation is what the next request of a session would send and cost, both without a compaction before it and
+	// with one. (engine.Continuation)
 	Continuation = engine.Continuation
-	// NextCost is the input of one request, divided by how it is billed, and its cost. (account.NextCost)
+	// NextCost is the input tokens of one request in each billing class, and its cost. (account.NextCost)
 	NextCost = account.NextCost
-	// NextCompaction is a session after a compaction: the policy, the context and the costs. (engine.NextCompaction)
+	// NextCompaction describes a compaction directly before the next request of a session: the policy that makes it,
+	// the context after it, and the costs. (engine.NextCompaction)
 	NextCompaction = engine.NextCompaction
-	// CompactionCost is the cost of a compaction and of the first request after it. (engine.CompactionCost)
+	// CompactionCost is the cost of a compaction and of the request directly after it. (engine.CompactionCost)
 	CompactionCost = engine.CompactionCost
-	// Pause is the time from the end of a response to the next request, as far as the lines show it. (record.Pause)
+	// Pause is the time from the end of a response to the request directly after it, as far as the lines show it.
+	// (record.Pause)
 	Pause = record.Pause
 )
 
 // Steps returns the names of the steps of a bridge in their order.
 func Steps() []string { return account.Steps() }
 
-// SumBridges returns the sum of the bridges of conversations. Calls that several of them record count once in the bill.
+// SumBridges returns the sum of the bridges of conversations. A call that several of the conversations record counts
+// once in the bill.
 func SumBridges(list []*Bridge) *Bridge { return account.SumBridges(list) }
 
-// RecordedTrack returns the policy that repeats what the client really sent, from the context changes that it recorded.
+// RecordedTrack returns the policy of the recorded track: it makes the context changes that the client recorded, and no
+// others.
 func RecordedTrack() *policy.Policy { return engine.RecordedTrack() }
 
-// NearCompactions returns the numbers of the main requests at which a compaction by a policy is no false alarm: a
-// compaction is recorded before that request or before the previous one.
+// NearCompactions returns the numbers of the main requests at which a compaction by a policy counts as no false alarm:
+// a compaction is recorded directly before that request or directly before the previous one.
 func NearCompactions(conv *session.Conversation) map[int]bool { return engine.NearCompactions(conv) }
 
-// Precedes reports whether b is a recorded automatic compaction that a main request follows.
+// Precedes reports whether b is an automatic compaction with at least one main request after it.
 func Precedes(conv *session.Conversation, b *session.Boundary) bool { return engine.Precedes(conv, b) }
 
-// UnknownModel returns a warning where opt.Model is set and not in table, else nil.
+// UnknownModel returns a warning if opt.Model is set and table lacks that model, else nil.
 func UnknownModel(table *price.Table, opt Options) *session.Warning {
 	return engine.UnknownModel(table, opt)
 }

@@ -141,12 +141,18 @@ func (v *vocabulary) stays(s string, at place) bool {
 	case v.times[at.key]:
 		return isoTime().MatchString(s)
 	case v.models[at.key], v.versions[at.key]:
-		return v.wordsOnly(s, versionDigits)
+		return v.wordsOnly(s, versionDigits) || v.versions[at.key] && plainVersion().MatchString(s)
 	case v.toolIn[at.key] && v.tools[s]:
 		return true
 	}
 	return v.values[at.key] && v.wordsOnly(s, wordDigits)
 }
+
+// A version without a word, and what no word of the format has: an address, or a long number that is no date.
+var (
+	plainVersion = pattern.New(`^\d{1,4}(\.\d{1,4}){0,2}$`)
+	identifying  = pattern.New(`\d\.\d+\.\d+\.\d|(^|\D)(\d{5,7}|[^2\D]\d{7}|\d{9,})(\D|$)`)
+)
 
 var isoTime = pattern.New(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
@@ -156,11 +162,12 @@ const (
 	versionDigits = 12
 )
 
-// wordsOnly reports whether each word of a value belongs to the format, with a limited number of digits.
+// wordsOnly reports whether a value has words and all belong to the format, with a limited number of digits.
 func (v *vocabulary) wordsOnly(s string, most int) bool {
-	ok := true
-	digits := 0
+	ok := !identifying().MatchString(s)
+	words, digits := 0, 0
 	letterRuns(s, func(run string) {
+		words++
 		if v.words[strings.ToLower(run)] {
 			return
 		}
@@ -172,5 +179,5 @@ func (v *vocabulary) wordsOnly(s string, most int) bool {
 		}
 		ok = ok && (isLetter(c) || isDigit(c) || strings.IndexByte("_-.:/[]<>@+ ", c) >= 0)
 	}
-	return ok && digits <= most
+	return ok && words > 0 && digits <= most
 }

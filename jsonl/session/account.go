@@ -16,10 +16,10 @@ const (
 	AsideBlank     Reason = "blank"                               // an empty line
 	AsideBranch    Reason = "abandoned branch"                    // on a branch that the user left
 	AsideAPIError  Reason = "API error written by the client"     // an error message that the client wrote in place of a response
-	AsideDuplicate Reason = "duplicate uuid"                      // an earlier line has its uuid
+	AsideDuplicate Reason = "duplicate uuid"                      // an earlier line has the same uuid
 	AsideNoMessage Reason = "message line without a message"      // a user or assistant line without a message
 	AsideNoType    Reason = "no type"                             // an object without a type
-	AsideRecord    Reason = "record of an edit that fits nothing" // a recorded context change that names content that is not in the conversation
+	AsideRecord    Reason = "record of an edit that fits nothing" // a recorded change of the context that names content which is not in the conversation
 )
 
 // account counts each chained line as used or set aside.
@@ -65,8 +65,8 @@ func (a Accounting) Balanced() bool {
 	return n == a.Read
 }
 
-// CompareVersions compares dotted versions number by number. The result is negative where a is older than b, 0 where
-// they are equal, positive where a is newer. A part that is missing or not a number counts as 0.
+// CompareVersions compares dotted versions number by number. The result is negative if a is older than b, 0 if they are
+// equal, and positive if a is newer. A part that is missing or not a number counts as 0.
 func CompareVersions(a, b string) int {
 	for a != "" || b != "" {
 		var x, y int
@@ -110,7 +110,7 @@ func (conv *Conversation) readMemory(where offloads) {
 	}
 }
 
-// MemoryText reads the session's own summary file; "" where there is none.
+// MemoryText reads the session's own summary file. It returns "" if there is none.
 func (conv *Conversation) MemoryText() (string, error) {
 	if !conv.HasMemory {
 		return "", nil
@@ -133,14 +133,14 @@ func (conv *Conversation) memoryText() (string, error) {
 	return validText(data), nil
 }
 
-// Prompts maps the user prompts to the short ids by which a model refers to them.
+// Prompts has the short ids of the user prompts. A model refers to a prompt by its short id.
 type Prompts struct {
 	at   map[string]int // short id, or uuid of a line -> message
 	tags map[int]string // message -> short id
 }
 
-// Prompts derives the short ids of the user prompts: jsonl.ShortID of the uuid. Where an earlier prompt has the same
-// short id, the short id is jsonl.ShortHash of the uuid with "#2", "#3" and so on after it.
+// Prompts derives the short ids of the user prompts. A short id is jsonl.ShortID of the uuid. If an earlier prompt has
+// the same short id, it is jsonl.ShortHash of the uuid followed by "#2", "#3" and so on.
 func (conv *Conversation) Prompts() *Prompts {
 	p := &Prompts{at: map[string]int{}, tags: map[int]string{}}
 	for m := range conv.Messages {
@@ -168,10 +168,11 @@ func (conv *Conversation) Prompts() *Prompts {
 	return p
 }
 
-// ID returns the short id of a prompt; "" for a message that is not a prompt.
+// ID returns the short id of a prompt, or "" for a message that is not a prompt.
 func (p *Prompts) ID(message int) string { return p.tags[message] }
 
-// Find returns the index of the prompt with a uuid or short id, which may be written abc123, id:abc123 or [id:abc123].
+// Find returns the index of the prompt that name stands for: a uuid, or a short id in one of the forms abc123,
+// id:abc123 and [id:abc123].
 func (p *Prompts) Find(name string) (message int, ok bool) {
 	name = strings.TrimSpace(name)
 	if s, ok := strings.CutPrefix(strings.TrimPrefix(name, "["), "id:"); ok {

@@ -7,7 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Applied is what the API left out of a request by context editing, as its response reports.
+// Applied says what the API left out of a request by context editing. The response to the request reports it.
 type Applied struct {
 	ToolUses, ToolTokens  int // calls whose results were left out, and the tokens of these results
 	Turns, ThinkingTokens int // turns whose thinking was left out, and the tokens of this thinking
@@ -48,9 +48,9 @@ func (ld *loader) applied(e *jsonl.Entry) (a Applied) {
 	return a
 }
 
-// Compaction returns the index of the block of a response that holds the API's own summary of everything before it; of
-// several, the last. alone reports that the response has no other block. ok is false where there is none, or where it
-// failed.
+// Compaction returns the index of the block in which the API itself summarized everything before this response; of
+// several such blocks, the last. alone is true if the response has no other block. ok is false if there is no such
+// block, or if the API failed to summarize.
 func (m *Message) Compaction() (block int, alone, ok bool) {
 	if !m.requested() {
 		return 0, false, false

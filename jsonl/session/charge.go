@@ -16,13 +16,13 @@ import (
 type ChargeKind uint8
 
 const (
-	ChargeRequest    ChargeKind = iota // answers a main request
-	ChargeBranch                       // is on an abandoned branch
-	ChargeCompaction                   // wrote the summary of a compaction
-	ChargeSummary                      // wrote the summary of an abandoned branch
-	ChargeWarming                      // renewed the prompt cache and answered nothing
-	ChargeOther                        // another request of the client, of which only the charge is recorded
-	ChargeRun                          // all calls of one client process that have no charge of their own
+	ChargeRequest    ChargeKind = iota // the call answers a main request
+	ChargeBranch                       // the call is on an abandoned branch
+	ChargeCompaction                   // the call wrote the summary of a compaction
+	ChargeSummary                      // the call wrote the summary of an abandoned branch
+	ChargeWarming                      // the call renewed the prompt cache and answered nothing
+	ChargeOther                        // another call by the client, of which only the charge is recorded
+	ChargeRun                          // the sum of all calls of one client process that have no charge of their own
 )
 
 var chargeNames = strings.Fields("request branch compaction summary warming other run")
@@ -30,30 +30,30 @@ var chargeNames = strings.Fields("request branch compaction summary warming othe
 // String returns the name of the kind, such as "compaction".
 func (k ChargeKind) String() string { return chargeNames[k] }
 
-// Charge is one billed call of a model. A call can be on several lines, and a forked session repeats calls of its
-// parent's file: charges with the same ID are the same call.
+// Charge is one billed call of a model. Several lines can record the same call. A forked session repeats calls of the
+// file that it was forked from: charges with the same ID are the same call.
 type Charge struct {
-	ID       string // message, request or response id of the API; "": not recorded, and no other file repeats the call
+	ID       string // id of the message, the request or the response in the API; "": not recorded (no other file then repeats the call)
 	Kind     ChargeKind
-	Line     int       // the first line with the call
+	Line     int       // first line that records the call
 	Time     time.Time // time of that line; zero: not recorded
-	Model    string    // as recorded; where a compaction records none, the model of the request before it
-	Request  int       // number of the main request that it answers; 0: none
-	Calls    int       // number of calls: 1, or more where the client records only their sum
+	Model    string    // recorded model; for a compaction without one, the model of the request directly before it
+	Request  int       // number of the main request that the call answers; 0: none
+	Calls    int       // number of calls: 1, or more if the client records only the sum of several calls
 	Usage    jsonl.Usage
-	HasUsage bool // false: the call was billed, but its input tokens are unknown
-	InRun    bool // its usage is recorded only as part of the usage of a ChargeRun
+	HasUsage bool // the input tokens are known; false: the call was billed, but they are not recorded
+	InRun    bool // the usage of the call is recorded only as part of the usage of a ChargeRun
 	Partial  bool // Usage.Output counts only the start of the response (StartOnly)
-	Written  int  // estimated tokens of its text, thinking and tool inputs in the file (WrittenTokens)
+	Written  int  // estimated tokens of the response in the file: text, thinking and tool inputs (WrittenTokens)
 }
 
-// ClientTotals is the amount that the client reports for the whole session up to a line. Subagents, and calls that are
-// on no line, are part of it.
+// ClientTotals is the usage and cost that the client reports on a line for the whole session up to that line. It
+// includes subagents, and calls that no line records.
 type ClientTotals struct {
 	Line     int
 	Nano     int64       // cost of all models in billionths of a US dollar
-	Models   []RunTotals // usage per model, sorted by model
-	Unpriced bool        // the client had no price for a model that it used
+	Models   []RunTotals // usage of each model, sorted by model
+	Unpriced bool        // the client had no price for at least one model that it used
 }
 
 // callOf is what tells the call of a response apart: of Claude Code the message's id, of another client what its reader
@@ -236,11 +236,11 @@ func written(blocks []Block) (n jsonl.Metrics) {
 	return n
 }
 
-// WrittenTokens estimates the output tokens of a response: 1 for 4 characters of text and shown thinking (about 1 for a
-// character of Chinese); 60 for a tool call and 1 for 3 characters of its input; 0.3 for each character of the
-// signature of hidden thinking beyond the first 250. Over 18,369 recorded responses the estimates sum to 97 % of the
-// recorded tokens for models with the old tokenizer (Model.Tokenizer of package price), and to 93 % for those with the
-// new one.
+// WrittenTokens estimates the output tokens of a response. It counts 1 token for 4 characters of text and shown
+// thinking (about 1 for each Chinese character), 60 for each tool call, and 1 for 3 characters of the call's input. For
+// hidden thinking it counts 0.3 for each character of the signature after the 250th. Over 18,369 recorded responses the
+// estimates sum to 97 % of the recorded tokens for models with the old tokenizer (Model.Tokenizer of package price),
+// and to 93 % for those with the new one.
 func WrittenTokens(blocks []Block) int {
 	tokens := 0.0
 	for _, b := range blocks {
@@ -262,7 +262,7 @@ func WrittenTokens(blocks []Block) int {
 }
 
 // LeastOutput returns a lower bound of the output tokens of a response with these blocks: 4, plus 0.15 for each
-// character, plus 12 for each tool call. A recorded count below it is that of an unfinished response.
+// character, plus 12 for each tool call. If the recorded count is lower, it was taken before the response was complete.
 func LeastOutput(blocks []Block) float64 {
 	least := 4 + float64(written(blocks).UTF16)*0.15
 	for range blocksOf(blocks, jsonl.KindToolUse) {

@@ -21,9 +21,9 @@ import (
 // idMark is between the path of a database and the id of a session in it.
 const idMark = memo.Within
 
-// InDatabase splits FILE#ID, the name of a session in a database, into file and id. For the name of a database alone,
-// id is "". ok is false for every other name, also for that of an existing file with a # in its name. InDatabase looks
-// at the first bytes of the file.
+// InDatabase splits the name of a session in a database, FILE#ID, into file and id. For the name of a database alone,
+// id is "". For every other name ok is false, including the name of an existing file with a # in it. InDatabase reads
+// the first bytes of the file.
 func InDatabase(path string) (file, id string, ok bool) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -48,8 +48,8 @@ func InDatabase(path string) (file, id string, ok bool) {
 	return path, id, string(head[:n]) == database.Magic || n == 0 && err == nil // a WAL without its base is a database that is lost
 }
 
-// FilesOf returns the files that hold a session, path first. An agent may keep one session in several files. A session
-// in a database has the database and its -wal and -shm files.
+// FilesOf returns the files that hold a session, first path itself. An agent may keep one session in several files. For
+// a session in a database they are the database and its -wal and -shm files.
 func FilesOf(path string) (list []string) {
 	if file, _, ok := InDatabase(path); ok {
 		list = append(list, file)
@@ -97,8 +97,8 @@ func readDatabase(file string, use func(db *database.DB, f *foreign.Form) error)
 // errUnknownDatabase is the error of a database of something else.
 var errUnknownDatabase = errors.New("it is an SQLite database without the tables of an agent whose sessions can be read")
 
-// Open opens a session for reading. FILE#ID, a session in a database, is read as the document that its agent would
-// write. limits bounds the sizes that are read.
+// Open opens a session for reading. A session in a database, FILE#ID, is read as a document in the form in which its
+// agent exports sessions. limits bounds how much is read.
 func Open(path string, limits jsonl.InputLimits) (*jsonl.Source, error) {
 	src, _, err := openSession(path, limits)
 	return src, err
@@ -256,9 +256,9 @@ func stampDatabase(file string) (memo.Stamp, error) {
 	return memo.StampFiles(slices.DeleteFunc(FilesOf(file), func(name string) bool { return strings.HasSuffix(name, "-shm") })...)
 }
 
-// Once removes copies of sessions from list. Of several copies it keeps that in a database, else the one with the
-// latest last time, else the largest file. A file that repeats another one's beginning gives a warning and is left out;
-// a file with the same id and other content is a session of its own.
+// Once removes copies of sessions from a list. Of several copies it keeps the one in a database, else the one with the
+// latest last time, else the largest file. A file that only repeats the beginning of another file is left out, with a
+// warning. A file with the same id as another and different content is kept as a session of its own.
 func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
 	listed := map[string]*FileInfo{} // by client and id
 	key := func(i *FileInfo) string { return i.Product + idMark + i.ID }

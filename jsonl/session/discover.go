@@ -17,20 +17,22 @@ import (
 
 // Discover lists the sessions in dir, which may be a project folder, a folder of project folders, a database or one
 // session file. The list is sorted by folder, then by time of creation, then by id. Discover reads nothing outside dir:
-// an id, an index entry or a symbolic link that leads outside gives a warning. It returns an error only where dir
-// itself cannot be read.
+// an id, an index entry or a symbolic link that leads outside gives a warning. It returns an error only if dir itself
+// cannot be read.
 func Discover(dir string) ([]FileInfo, []Warning, error) { return DiscoverWith(dir, DiscoverOptions{}) }
 
-// DiscoverOptions are the options of DiscoverWith. They do not change the list. The zero value is the default.
+// DiscoverOptions are the options of DiscoverWith. They do not change the list that it returns. The zero value is the
+// default.
 type DiscoverOptions struct {
-	Jobs  int         // files read at once; 0: 1
+	Jobs  int         // number of files that are read at the same time; 0: 1
 	Cache *memo.Cache // keeps the results for later calls; nil: no cache
 
-	// Read, if set, is called after each file has been read, never concurrently. Its argument describes the session as
-	// far as this file alone tells, or is nil for a file without a session.
+	// Read, if set, is called after each file has been read, and never concurrently. Its argument describes the session
+	// as far as this one file shows it; the argument is nil for a file without a session.
 	Read func(*FileInfo)
 
-	// Failed, if set, is called with each session file and folder that cannot be read. Otherwise these become warnings.
+	// Failed, if set, is called for each session file and folder that cannot be read. If Failed is nil, these become
+	// warnings.
 	Failed func(path string, err error)
 }
 

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// FileInput is the input of a tool that reads or changes a file. It has the members of several tools; those that a call
-// does not have are empty.
+// FileInput is the input of a tool that reads or changes a file. It has the members of several tools; members that a
+// call does not have are empty.
 type FileInput struct {
 	FilePath     string     `json:"file_path"`
 	NotebookPath string     `json:"notebook_path"`
@@ -14,15 +14,15 @@ type FileInput struct {
 	Several      []FileEdit `json:"edits"` // the replacements of a MultiEdit call
 }
 
-// FileEdit replaces Old by New in a file; with All, at every occurrence.
+// FileEdit replaces Old by New in a file: once, or at every occurrence if All is true.
 type FileEdit struct {
 	Old string `json:"old_string"`
 	New string `json:"new_string"`
 	All bool   `json:"replace_all"`
 }
 
-// DecodeFileInput decodes the JSON input of a tool call. It returns an error where raw is not a JSON object or a member
-// has another type; in then has the members that could be decoded.
+// DecodeFileInput decodes the JSON input of a tool call. It returns an error if raw is not a JSON object, or if a
+// member has another type than in FileInput; in then has the members that could be decoded.
 func DecodeFileInput(raw []byte) (in FileInput, err error) {
 	err = json.Unmarshal(raw, &in)
 	return in, err

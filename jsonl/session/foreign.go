@@ -84,9 +84,9 @@ const (
 	manyBytes = 16 << 20
 )
 
-// Recognise tells from the beginning of a source which agent recorded it. The form is nil for Claude Code. A source
-// that is not a session gives an error. A source that cannot be read is taken for Claude Code's; the error then comes
-// from loading it.
+// Recognise finds out from the beginning of a source which agent recorded it. The form is nil for Claude Code. A source
+// that is not a session gives an error. A source that cannot be read is taken for a session of Claude Code; the later
+// loading then returns the error.
 func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	formats := Forms()
 	n := fewBytes
@@ -106,8 +106,8 @@ func Recognise(src *jsonl.Source) (*foreign.Form, error) {
 	}
 }
 
-// Unread returns the error because of which no message of another agent's session could be read. It is nil where at
-// least one message was read, or where reading ended without an error.
+// Unread returns the error that kept every message of another agent's session from being read. It returns nil if at
+// least one message was read, or if reading ended without an error.
 func Unread(f *foreign.Form, src *jsonl.Source) error {
 	in, out := io.Pipe()
 	done := make(chan struct{})

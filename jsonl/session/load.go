@@ -22,8 +22,8 @@ type LoadOptions struct {
 	Leaf    string // uuid of the last message of the branch to follow; "": the current branch
 
 	// Item, if set, is called with every item, Aside with every line that is set aside, and Warned with every warning,
-	// all on the goroutine of the caller. Warnings beyond Limits.Findings of a kind have no Message. Load stops at an
-	// error of Item.
+	// all on the goroutine of the caller. Only the first Limits.Findings warnings of each Code have a Message. Load
+	// stops if Item returns an error.
 	Item   func(*jsonl.Item) error
 	Aside  func(line int, r Reason)
 	Warned func(Warning)
@@ -38,11 +38,11 @@ type File struct {
 	source     *jsonl.Source
 }
 
-// Close closes the file from which texts are read.
+// Close closes the file. After that, texts of its conversations cannot be read.
 func (f *File) Close() error { return f.source.Close() }
 
-// WriteLines writes the lines of the file, each with its newline. For a session of another agent it writes the lines of
-// Claude Code's form to which the session was converted.
+// WriteLines writes the lines of the file, each with its newline. A session of another agent was converted to lines in
+// the form of Claude Code; WriteLines writes these.
 func (f *File) WriteLines(w io.Writer) error {
 	last := &lastByte{Writer: w, b: '\n'}
 	_, err := f.source.WriteTo(last)
@@ -70,8 +70,9 @@ func (f *File) Conversations() []*Conversation {
 	return append([]*Conversation{f.Main}, f.Sidechains...)
 }
 
-// Load reads a session file, which may be compressed with gzip or zstd, or the session FILE#ID in a database. It
-// returns an error where path cannot be opened or is not a session. An error later in the file is File.Stopped.
+// Load reads a session file, which may be compressed with gzip or zstd, or a session in a database, FILE#ID. It returns
+// an error if path cannot be opened or is not a session. An error later in the file ends the reading; it is in
+// File.Stopped.
 func Load(path string, opt LoadOptions) (*File, error) {
 	src, lost, err := openSession(path, opt.Limits)
 	if err != nil {
@@ -84,7 +85,7 @@ func Load(path string, opt LoadOptions) (*File, error) {
 	return load(src, path, file, lost, opt)
 }
 
-// LoadReader is like Load for a stream. name stands for the file in messages.
+// LoadReader is like Load for a stream. name stands for the file in error messages and warnings.
 func LoadReader(name string, r io.Reader, opt LoadOptions) (*File, error) {
 	src, err := opt.Limits.OpenReader(name, r)
 	if err != nil {

@@ -6,53 +6,53 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Message is one message of a conversation, as the API counts messages; wire.BodyMessage is its form in a request. The
-// raw history has no messages with RecordOnly set: summaries, messages that the client sent again after a compaction,
-// and responses that the client dropped and never sent back.
+// Message is one message of a conversation, as the API counts messages; wire.BodyMessage is the form that it has in a
+// request. Messages with RecordOnly set are not part of the raw history. They are summaries, messages that the client
+// sent again after a compaction, and responses that the client dropped and never sent back.
 type Message struct {
 	Role       Role
 	Class      Class
 	Marks      Marks
-	HasUsage   bool // a response with recorded input tokens that the client did not write itself
-	Synthetic  bool // a response with the model "<synthetic>": the client wrote it, and no request led to it
-	RecordOnly bool // part of the recorded track, not of the raw history
-	Lost       bool // a placeholder for tool results that are not in the file
+	HasUsage   bool // the message is a response of the model with recorded input tokens
+	Synthetic  bool // the message is a response that the client itself wrote, without a request (its Model is "<synthetic>")
+	RecordOnly bool // the message is part of the recorded track, but not of the raw history
+	Lost       bool // the message is a placeholder for tool results that are not in the file
 	Blocks     []Block
-	Line       int      // its first line
-	LastLine   int      // its last line
-	UUID       string   // of the first line
-	UUIDs      []string // of all lines, in the order of their blocks; nil for a placeholder
+	Line       int      // first line of the message
+	LastLine   int      // last line of the message
+	UUID       string   // uuid of the first line
+	UUIDs      []string // uuids of all lines of the message, in the order of their blocks; nil for a placeholder
 	Time       time.Time
-	Version    string // client version that wrote it
-	Unsent     int    // number of user messages directly before it that are not sent; OpenCode counts them when it clears old results and when it compacts
+	Version    string // client version that wrote the message
+	Unsent     int    // number of user messages directly before this one that are not sent; OpenCode counts them when it clears old results and when it compacts
 
-	// Of a response. ID is message.id.
+	// These fields are only for responses. ID is message.id.
 	ID         string
-	End        time.Time // time of its last line
+	End        time.Time // time of the last line
 	Model      string
 	StopReason string
 	Usage      jsonl.Usage // zero: not recorded
 	Applied    Applied     // context edits that the API applied to the request
 	Window     int         // recorded context window of the model, in tokens; 0: not recorded
 
-	// Of a user message. Attachment is the type of the attachment, for ClassAttachment.
+	// These fields are only for user messages. Attachment is the type of the attachment in a message with ClassAttachment.
 	Attachment string
-	Effort     string  // reasoning effort that this command set, or "auto" for the client's default; "": none set
-	Preamble   *string // for a text that is sent as a reminder: the recorded words before it in the reminder; nil for other messages
+	Effort     string  // reasoning effort that the command in this message set, or "auto" for the client's default; "": it set none
+	Preamble   *string // for a text that is sent in a reminder: the recorded words before the text in the reminder; nil: the text is not sent so
 }
 
 // Marks is a set of flags of a message.
 type Marks uint16
 
 const (
-	OutputOnly  Marks = 1 << iota // the output tokens are recorded, the input tokens are not: HasUsage is false
-	NoRequest                     // a response of which this session has no request: an earlier session asked for it, or it was interrupted; HasUsage is false
-	Reattached                    // a message that the client sent again after a compaction; see Boundary.Attached
-	Earlier                       // a placeholder for the history before the file
-	Queued                        // a prompt that was queued while the agent ran; it does not end the turn
-	Stopped                       // a prompt before which the agent had ended its run, though no response shows that
-	AsAssistant                   // a summary that is sent in the role of the assistant
-	Uncounted                     // the client leaves it out of its own estimate of the context
+	OutputOnly  Marks = 1 << iota // only the output tokens of the response are recorded; HasUsage is false
+	NoRequest                     // the session has no request for this response: an earlier session made the request, or the response was interrupted; HasUsage is false
+	Reattached                    // the client sent the message again after a compaction (Boundary.Attached)
+	Earlier                       // the message is a placeholder for the history before the file
+	Queued                        // the prompt was queued while the agent ran; it does not end the agent's run
+	Stopped                       // before this prompt the agent had ended its run, although no response shows that
+	AsAssistant                   // the summary is sent in the role of the assistant
+	Uncounted                     // the client leaves the message out of its own estimate of the context
 	StartOnly                     // Usage.Output counts only the start of the response
 )
 

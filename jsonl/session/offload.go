@@ -14,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/pattern"
 )
 
-// Offload is the file of a large tool result, of which the session file holds a stub with a preview. Only the lengths
-// of its text are kept in memory.
+// Offload is the file with the full text of a large tool result. The session file has only a stub with a preview. Of
+// the text, only the lengths are kept in memory.
 type Offload struct {
 	Path string        // path of the file
 	Text jsonl.Metrics // lengths of the full text
@@ -23,9 +23,9 @@ type Offload struct {
 
 // OffloadCount counts the stubs of offloaded results.
 type OffloadCount struct {
-	Read    int // their files were read
-	Missing int // their files do not exist
-	Refused int // their files are not read: not a regular file in the folder of offloaded results, or not a valid name
+	Read    int // number of stubs whose files were read
+	Missing int // number of stubs whose files do not exist
+	Refused int // number of stubs whose files are not read: the name is not valid, or there is no regular file with this name in the folder of offloaded results
 }
 
 // Parts of a stub: its start, and the text before the path of its file.
@@ -261,7 +261,7 @@ func validText(b []byte) string {
 	return string([]rune(string(b)))
 }
 
-// OffloadText reads the full text of an offloaded result from its file; "" for other blocks.
+// OffloadText reads the full text of an offloaded result from its file. It returns "" for other blocks.
 func (conv *Conversation) OffloadText(message, block int) (string, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	if bl.Offload == nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// OwnWords describes words that a client writes around recorded content and that are on no line. They are the same in
-// every session of some releases. Their known lengths let a replay count their tokens. From 2.1.268 on the lines of
-// attachments hold these words (Sent), and the recorded words are used.
+// OwnWords describes words that a client writes around recorded content and that no line of the file records. A wording
+// is the same in all sessions of a range of releases. Because the lengths of these words are known, a replay can count
+// their tokens. From 2.1.268 on, the lines of attachments contain these words (Sent), and the recorded words are used.
 type OwnWords struct {
-	Of     string // the type of the attachment, or a WordsOf constant
-	From   string // first release known to write them; "": the oldest release examined, 2.0.30, or 2.1.100 for attachments that have lines
-	Before int    // characters before the recorded text, newlines included, the tags of the reminder not
-	Behind int    // characters after the recorded text, counted in the same way
+	Of     string // what the words are around: the type of an attachment, or one of the WordsOf constants
+	From   string // first release known to write these words; "": the oldest examined release, which is 2.0.30, or 2.1.100 for attachments that have lines
+	Before int    // number of characters before the recorded text, with newlines but without the tags of the reminder
+	Behind int    // number of characters after the recorded text, counted in the same way
 	Digest string // first 16 hex digits of the SHA-256 of the words; "": the words vary or are unknown, and the lengths are approximate
 }
 
 // The WordsOf constants are the values of OwnWords.Of that are not types of attachments.
 const (
-	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date; all of it is on no line
+	WordsOfContext      = "context"           // the block with CLAUDE.md, the git state and the date; no line records any of it
 	WordsOfNotification = "task_notification" // the notification that a background task has ended
-	WordsOfSkills       = "skills"            // the list of the client's own skills; all of it is on no line
+	WordsOfSkills       = "skills"            // the list of the client's own skills; no line records any of it
 )
 
 // withdrawn ends the name of a list of what is no longer there.
@@ -63,8 +63,8 @@ func hasWords(kind string) bool {
 	return slices.ContainsFunc(ownWords(), func(w OwnWords) bool { return w.Of == kind })
 }
 
-// OwnWordsOf returns the words that a client of a version writes around content of the kind of OwnWords.Of. The result
-// is the zero value where none are known.
+// OwnWordsOf returns the words that a version of the client writes around content of a kind, which is a value of
+// OwnWords.Of. It returns the zero value if no such words are known.
 func OwnWordsOf(of, version string) (found OwnWords) {
 	for _, w := range ownWords() {
 		if w.Of == of && version != "" && CompareVersions(version, w.From) >= 0 {
@@ -107,7 +107,7 @@ func (w OwnWords) Placeholder(n int) string {
 
 const placeholderHead = "[placeholder for "
 
-// Wrap returns text as a reminder, with placeholders for the client's words around it.
+// Wrap returns a reminder that contains text, with placeholders for the client's own words around the text.
 func (w OwnWords) Wrap(text string) string {
 	parts := []string{text}
 	if w.Before > 0 {
@@ -133,28 +133,30 @@ func (w OwnWords) sentLength(texts []string) jsonl.Metrics {
 	return jsonl.Measure(strings.Join(texts, "\n")).Add(jsonl.Metrics{UTF16: n, Bytes: n, JSON: n})
 }
 
-// Frame describes how a version of Claude Code packs content into the messages of a request.
+// Frame describes how a version of Claude Code puts content into the messages of a request. Each field is false for
+// versions that do not behave in this way.
 type Frame struct {
-	OneMark       bool // it puts one cache breakpoint on the last message; else one on each of the last two
+	OneMark       bool // only the last message has a cache breakpoint; if false, the last two messages have one each
 	Notices       bool // notices and the output of hooks are sent as reminders
-	Whole         bool // a result of several parts can hold reminders; else only a result that is one text can
-	ByCall        bool // after a restart, parallel results with the same time are in the order of their calls
-	OwnThinking   bool // signed thinking of another model than that of the request is not sent
-	NoPlan        bool // a plan is sent back without the members that the client itself added to the call
-	HooksApart    bool // the output of a hook around a tool call is a text block of its own until a restart reads the session back
-	TaskReminders bool // reminders of the task list are on no line; one is sent after 10 messages of the model without a use of the list and without a reminder
-	SkillList     bool // the list of skills is on no line; it is sent once per process, and again after a compaction
+	Whole         bool // a result of several parts can contain reminders; if false, only a result that is one text can
+	ByCall        bool // after a restart, parallel results with the same time are sent in the order of their calls
+	OwnThinking   bool // signed thinking is not sent if it comes from another model than the model of the request
+	NoPlan        bool // the call with a plan is sent back without the members that the client itself added
+	HooksApart    bool // the output of a hook around a tool call is a separate text block, until a restarted client reads the session back
+	TaskReminders bool // no line records reminders of the task list; one is sent after 10 messages of the model without such a reminder and without a use of the list
+	SkillList     bool // no line records the list of skills; it is sent once in each process, and again after a compaction
 	StopsLater    bool // attachments of Stop hooks are first sent with the next prompt
-	SystemTurns   bool // requests of newer models have messages of the system role
-	LineEnds      bool // where two texts are merged into one message, the first ends with a newline
-	MarksSystem   bool // the last message can have the cache breakpoint although its role is system
-	ToolLoaded    bool // the text "Tool loaded." follows results that name loaded tools
-	FilesApart    bool // for models with messages of the system role, files and memories are not merged into the result before them
+	SystemTurns   bool // requests to newer models have messages of the system role
+	LineEnds      bool // if two texts are merged into one message, the first ends with a newline
+	MarksSystem   bool // the last message can have the cache breakpoint even if its role is system
+	ToolLoaded    bool // the text "Tool loaded." comes directly after results that name loaded tools
+	FilesApart    bool // for models with messages of the system role: files and memories are not merged into the result directly before them
 }
 
-// FrameOf returns the Frame of a version of Claude Code; "" gives the zero value. A field changes at the first examined
-// release with the new behaviour. The releases examined just before such a change are 2.0.30, 2.1.68, 2.1.77, 2.1.150,
-// 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310; the change itself may have come with any release in between.
+// FrameOf returns the Frame of a version of Claude Code, and the zero value for "". A field changes at the first
+// examined release that has the new behaviour. The releases examined directly before such a change are 2.0.30, 2.1.68,
+// 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310. The change itself may have come with any
+// release after them.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{

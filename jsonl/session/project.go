@@ -10,7 +10,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/memo"
 )
 
-// Standing is how a session and the sessions-index.json of its folder agree.
+// Standing says whether a session file and the sessions-index.json of its folder agree.
 type Standing string
 
 const (
@@ -22,8 +22,8 @@ const (
 )
 
 const (
-	ProjectsFolder = "~/.claude/projects/" // the folder in which Claude Code keeps its project folders; ~ is not expanded
-	ResumeCommand  = "claude --resume"     // followed by a space and a session id: the command that resumes the session
+	ProjectsFolder = "~/.claude/projects/" // the folder in which Claude Code keeps its project folders; the ~ must be expanded
+	ResumeCommand  = "claude --resume"     // with a space and a session id after it, the command that resumes the session
 )
 
 // FolderOf returns the name of the project folder in which Claude Code keeps the sessions of a working directory.
@@ -36,28 +36,28 @@ func FolderOf(cwd string) string {
 	}, cwd)
 }
 
-// FileInfo describes a session without reading all of it: its place, its index entry, and the start and end of its
-// file.
+// FileInfo describes a session, found without reading all of its file: its place, its index entry, and what the
+// beginning and the end of the file show.
 type FileInfo struct {
 	ID      string    `json:"session"`
-	Path    string    `json:"file,omitempty"`           // path of the file; "" where Standing is Missing
+	Path    string    `json:"file,omitempty"`           // path of the file; "": Standing is Missing
 	Folder  string    `json:"folder"`                   // the project folder
 	Project string    `json:"project,omitempty"`        // the working directory the session was recorded in
 	Branch  string    `json:"branch,omitempty"`         // git branch
-	Product string    `json:"client,omitempty"`         // the client; "": unknown, usually Claude Code
-	Version string    `json:"client_version,omitempty"` // first client version that is named
+	Product string    `json:"client,omitempty"`         // bare name of the client; "": unknown, usually Claude Code
+	Version string    `json:"client_version,omitempty"` // first client version in the file
 	Title   string    `json:"title,omitempty"`          // title in the index, else in the file
 	Prompt  string    `json:"first_prompt,omitempty"`   // first typed prompt, at most 200 bytes of it
 	Created time.Time `json:"created,omitzero"`
 	Last    time.Time `json:"last,omitzero"`         // latest time in the file; zero: none
 	Changed time.Time `json:"file_changed,omitzero"` // modification time of the file
-	Size    int64     `json:"bytes"`                 // of the file, in bytes
+	Size    int64     `json:"bytes"`                 // size of the file in bytes
 
 	Standing  Standing `json:"index"`
-	Why       string   `json:"why,omitempty"`       // where Standing is Stale or Missing: how the index and the file differ
-	Sidechain bool     `json:"sidechain,omitempty"` // it is a subagent's file whose session is not in the folder
+	Why       string   `json:"why,omitempty"`       // how the index and the file differ, if Standing is Stale or Missing
+	Sidechain bool     `json:"sidechain,omitempty"` // the file is that of a subagent, and the file of its session is not in the folder
 
-	Parent string `json:"parent,omitempty"` // id of the session that started it as a subagent, where another agent recorded it
+	Parent string `json:"parent,omitempty"` // for a subagent of another agent: id of the session that started it
 
 	Subagents   []Subagent `json:"subagents"`
 	ToolResults int        `json:"tool_results"` // number of files in its tool-results folder
@@ -67,7 +67,8 @@ type FileInfo struct {
 	session string     // sessionId of its lines: in a subagent's file, that of its session
 }
 
-// Used returns the time of the last use: the latest time in the file, else the modification time, else Created.
+// Used returns the time when the session was last used: the latest time in the file, else the modification time of the
+// file, else Created.
 func (i *FileInfo) Used() time.Time {
 	switch {
 	case !i.Last.IsZero():
@@ -92,14 +93,15 @@ var extensions = []string{".jsonl.zst", ".jsonl.gz", ".jsonl"}
 // IsID reports whether s can be a session id: a plain file name that does not begin with a hyphen.
 func IsID(s string) bool { return plainName(s) && s[0] != '-' && filepath.IsLocal(s) }
 
-// InFolder reports whether this package reads files or folders called name in a project folder: session files, the
+// InFolder reports whether this package reads files or folders with this name in a project folder: session files, the
 // index, and the folders of subagents and tool results.
 func InFolder(name string) bool {
 	_, file := SessionID(name)
 	return file || name == indexName || name == subagentsName || name == toolResultsName
 }
 
-// SessionID returns the session id in the name of a session file. ok is false for the name of another file.
+// SessionID returns the session id that is part of the name of a session file. ok is false if the name is not that of a
+// session file.
 func SessionID(name string) (string, bool) {
 	for _, ext := range extensions {
 		if id, ok := strings.CutSuffix(name, ext); ok && id != "" {
@@ -122,9 +124,9 @@ func documentID(name string) (string, bool) {
 	return "", false
 }
 
-// Find returns the session files in dir, a project folder or a folder of project folders, whose id is id (exact is
-// true) or, if there are none, begins with id. It looks at names only. A subagent's file is found only by an id that
-// begins with "agent-", as its name does.
+// Find returns the session files in dir whose id is id; exact is then true. If there are none, it returns those whose
+// id begins with id. dir is a project folder or a folder of project folders. Find looks only at names. It finds a
+// subagent's file only by an id that begins with "agent-", as the name of that file does.
 func Find(dir, id string) (paths []string, exact bool, err error) {
 	var begins []string
 	err = folders(dir, func(root *os.Root, dir string, entries []fs.DirEntry) {

@@ -7,65 +7,66 @@ import (
 	"unicode"
 )
 
-// SnipCall is a call of the Snip tool, with which the model names turns to remove from the context.
+// SnipCall is a call of the Snip tool, with which the model names turns that are to be removed from the context.
 type SnipCall struct {
 	ToolID   string
 	Line     int
-	IDs      []string // ids of the prompts of these turns as the call has them: short ids (Prompts) or uuids
+	IDs      []string // ids with which the call names the prompts of these turns: short ids (Prompts) or uuids
 	Reason   string
-	Message  int      // index into Messages of the call
-	Answered int      // index of the message with its result, or of the placeholder for it; -1: none
+	Message  int      // index into Messages of the message with the call
+	Answered int      // index of the message with the result, or of a placeholder for it; -1: none
 	Failed   bool     // the result is an error
-	Prompts  []int    // distinct indexes of the prompts that it names
-	Unknown  []string // those of IDs that name no prompt before the call
+	Prompts  []int    // distinct indexes of the prompts that the call names
+	Unknown  []string // the elements of IDs that are not ids of prompts before the call
 }
 
 // RecordedSnip is a recorded removal of whole turns (snip).
 type RecordedSnip struct {
-	Line     int      // the line with the removed uuids, else that of the call
+	Line     int      // line with the uuids of the removed messages, else line of the call
 	Call     int      // index into SnipCalls; -1: unknown
-	Removed  []string // uuids as recorded
-	Messages []int    // indexes of the removed messages in order; no call is separated from its result
+	Removed  []string // recorded uuids of the removed messages
+	Messages []int    // indexes of the removed messages, in order; no call is separated from its result
 	Reason   string
-	Before   int // Messages[:Before] precede it
-	Request  int // number of the first main request after it
+	Before   int // Messages[:Before] are before the removal
+	Request  int // number of the first main request after the removal
 }
 
-// Collapse is a span of messages that the client recorded as replaced by a placeholder.
+// Collapse is a recorded replacement of a span of messages by a placeholder.
 type Collapse struct {
 	ID       string
 	Line     int
-	From, To int    // indexes into Messages of the first and the last message, extended so that no call is separated from its result
+	From, To int    // indexes of the first and the last message of the span, which is extended so that no call is separated from its result
 	Content  string // the placeholder as sent: <collapsed id="…">…</collapsed>
 	Summary  string
-	Before   int // Messages[:Before] precede it
-	Request  int // number of the first main request after it
+	Before   int // Messages[:Before] are before the collapse
+	Request  int // number of the first main request after the collapse
 }
 
-// Staged is a span that the client may collapse.
+// Staged is a span of messages that the client may collapse.
 type Staged struct {
 	From, To int // indexes into Messages, as in Collapse
 	Summary  string
-	Risk     float64 // the number that the client recorded for it; its scale is not known
+	Risk     float64 // recorded number for the risk of collapsing the span; its scale is not known
 }
 
-// CollapseSnapshot is a recorded list of the spans that the client may collapse next. Each replaces the one before it.
+// CollapseSnapshot is a recorded list of the spans that the client may collapse next. Each snapshot replaces the
+// previous one.
 type CollapseSnapshot struct {
 	Line    int
 	Staged  []Staged
-	Before  int // Messages[:Before] precede it
-	Request int // number of the first main request after it
+	Before  int // Messages[:Before] are before the snapshot
+	Request int // number of the first main request after the snapshot
 }
 
 // Replacement is a recorded decision to send Text in place of the content of a tool_result.
 type Replacement struct {
 	Line    int
 	ToolID  string
-	Message int // index into Messages of the result
+	Message int // index of the message with the result in Messages
 	Block   int // index of the result in that message
 	Text    string
-	Before  int // Messages[:Before] precede it, the result included
-	Request int // number of the first main request after it
+	Before  int // Messages[:Before] are before the decision; they include the message with the result
+	Request int // number of the first main request after the decision
 }
 
 // A mark is a line outside the chain that records an edit of the context.

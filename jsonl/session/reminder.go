@@ -92,7 +92,7 @@ func listed(kind string, raw []byte) string {
 	return kind
 }
 
-// WordsAround returns the client's own words that are sent around an attachment and are on no line.
+// WordsAround returns the client's own words around an attachment that are sent and that no line records.
 func (conv *Conversation) WordsAround(message, block int) (w OwnWords, err error) {
 	m := &conv.Messages[message]
 	bl := &m.Blocks[block]

@@ -78,8 +78,8 @@ func contradicts(rendered, attachment []byte) bool {
 	return !strings.Contains(strings.Join(renderedTexts(rendered), "\n"), first)
 }
 
-// Reminders returns the reminders in which the client sends an attachment, one for each message: as recorded, else
-// rebuilt from the type of the attachment.
+// Reminders returns the reminders in which the client sends an attachment, one for each message. They are the recorded
+// reminders or, if none are recorded, are rebuilt from the type of the attachment.
 func (conv *Conversation) Reminders(message, block int) ([]string, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	raw, err := conv.Raw(message, block)

@@ -133,7 +133,7 @@ func said(m *Message) bool {
 	return m.Class != ClassMeta && m.Class != ClassAttachment && !m.Synthetic
 }
 
-// RestartedBefore reports whether the client was restarted between main request n and the one before it; n is from 1.
+// RestartedBefore reports whether the client was restarted between main requests n-1 and n.
 func (conv *Conversation) RestartedBefore(n int) bool {
 	list := conv.Restarts
 	i := sort.Search(len(list), func(i int) bool { return list[i].Request >= n })

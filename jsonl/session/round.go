@@ -22,8 +22,9 @@ func (conv *Conversation) resultOf(id string) (message, block int, ok bool) {
 	return 0, 0, false
 }
 
-// Rounds adds the messages that must not be separated from the given ones: to a tool call, all results of its message;
-// to a result, the message with its call. It returns sorted, distinct indexes.
+// Rounds completes a list of messages so that no tool call is separated from its result. For each message with tool
+// calls it adds the messages with their results; for each message with results it adds the message with their calls. It
+// returns sorted, distinct indexes.
 func (conv *Conversation) Rounds(messages []int) []int {
 	in := make(map[int]bool, len(messages))
 	var list []int
@@ -78,15 +79,15 @@ func (conv *Conversation) widen(from, to int) (int, int) {
 	return min(from, ends[0]), max(to, ends[len(ends)-1])
 }
 
-// NextPrompt returns the index of the first user prompt after message m, or len(Messages).
+// NextPrompt returns the index of the first user prompt after message m, or len(Messages) if there is none.
 func (conv *Conversation) NextPrompt(m int) int {
 	for m++; m < len(conv.Messages) && conv.Messages[m].Class != ClassPrompt; m++ {
 	}
 	return m
 }
 
-// Turn returns the indexes of the messages from a prompt up to the next one, without RecordOnly messages. The result of
-// a call of the turn is included even if it comes after a queued prompt.
+// Turn returns the indexes of the messages from a prompt up to the next prompt, without RecordOnly messages. If the
+// next prompt was queued, results of the turn's calls can come after it; Turn includes them.
 func (conv *Conversation) Turn(prompt int) []int {
 	list := []int{prompt}
 	next := conv.NextPrompt(prompt)

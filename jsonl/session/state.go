@@ -16,13 +16,13 @@ import (
 // mostBeside is how many files next to a session its State looks at.
 const mostBeside = 100_000
 
-// State returns a stamp of all files that are read with a session: name, size, mode and time of change of the session
-// file, its subagents, offloaded results and summary file. It returns an error where the file cannot be read, where the
-// agent keeps one session in several files, or where an entry of the session's folders is neither a file nor a folder.
+// State returns a stamp of all files that are read with a session: the session file, its subagents, offloaded results
+// and summary file, each with name, size, mode and time of change. It returns an error if the file cannot be read, if
+// the agent keeps one session in several files, or if an entry of the session's folders is neither a file nor a folder.
 func State(path string) (memo.Stamp, error) { return (&FileInfo{Path: path}).State() }
 
-// State returns the result of State for Path. Where Discover has already examined the file, its stamp is not taken
-// again.
+// State returns the same as the function State for Path. If Discover has already taken the stamp of the file, State
+// returns that stamp.
 func (i *FileInfo) State() (memo.Stamp, error) {
 	path := i.Path
 	if _, _, ok := InDatabase(path); ok {

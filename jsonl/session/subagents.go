@@ -11,14 +11,14 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
 )
 
-// Subagent is the transcript of a subagent.
+// Subagent describes the transcript of a subagent.
 type Subagent struct {
-	ID          string `json:"agent"` // agent id, without the prefix "agent-"
+	ID          string `json:"agent"` // id of the subagent, without the prefix "agent-"
 	Path        string `json:"file"`
-	Size        int64  `json:"bytes"`          // of the file
-	Type        string `json:"type,omitempty"` // as its meta file says, such as "Explore"
+	Size        int64  `json:"bytes"`          // size of the file
+	Type        string `json:"type,omitempty"` // type of the subagent in its meta file, such as "Explore"
 	Description string `json:"description,omitempty"`
-	ToolUse     string `json:"tool_use_id,omitempty"` // id of the tool_use that started it
+	ToolUse     string `json:"tool_use_id,omitempty"` // id of the tool_use that started the subagent
 }
 
 // claim adds a transcript next to the session's: older clients keep those of subagents there.
@@ -113,8 +113,8 @@ func ofSubagent(file string) (folder string, ok bool) {
 	return "", false
 }
 
-// Subagents lists the subagents' transcripts of a session: the files in its folder, sorted by name, or the sessions in
-// its database.
+// Subagents lists the transcripts of a session's subagents: the files in the session's folder, sorted by name, or the
+// sessions in its database.
 func Subagents(path string) ([]Subagent, []Warning, error) {
 	if file, id, ok := InDatabase(path); ok {
 		list, err := descendants(file, id)

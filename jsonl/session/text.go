@@ -11,20 +11,20 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 )
 
-// UnchangedFile begins the result of a Read call on a file that has not changed since an earlier Read.
+// UnchangedFile is the beginning of the result of a Read call if the file has not changed since an earlier Read.
 const UnchangedFile = "File unchanged since last read"
 
 // unchangedFileLater is the same as Claude Code 2.1.128 and 2.1.139 write it.
 const unchangedFileLater = "Wasted call — file unchanged since your last Read"
 
-// IsUnchangedFile reports whether text is the result of a Read call that only says that the file has not changed since
-// an earlier Read.
+// IsUnchangedFile reports whether text is a result of a Read call that only says that the file has not changed since an
+// earlier Read.
 func IsUnchangedFile(text string) bool {
 	return strings.HasPrefix(text, UnchangedFile) || strings.HasPrefix(text, unchangedFileLater)
 }
 
-// CutLineNumber cuts the line number off a line in the results of Read and search tools: spaces, the number, "→" or a
-// tab, and the text. ok is false for a line without a number; text is then line.
+// CutLineNumber cuts the line number off a line in a result of Read or of a search tool. Such a line has spaces, the
+// number, "→" or a tab, and the text. For a line without a number, ok is false and text is the whole line.
 func CutLineNumber[T string | []byte](line T) (n int, text T, ok bool) {
 	at := 0
 	for at < len(line) && line[at] == ' ' {
@@ -61,8 +61,8 @@ func blocksOf(blocks []Block, kind jsonl.Kind) iter.Seq2[int, *Block] {
 // toolUse is the place of a tool_use, and its number among the conversation's, from 1.
 type toolUse struct{ message, block, number int }
 
-// IndexTools builds the index for ToolName, ToolUse and CallNumber. Load calls it. For a Conversation built by hand,
-// call it before these methods, and again after changes of Messages.
+// IndexTools builds the index that ToolName, ToolUse and CallNumber use. Load calls it. If you build a Conversation by
+// hand, call IndexTools before these methods, and again after each change of Messages.
 func (conv *Conversation) IndexTools() {
 	conv.tools = map[string]toolUse{}
 	for m := range conv.Messages {
@@ -74,7 +74,7 @@ func (conv *Conversation) IndexTools() {
 	}
 }
 
-// ToolName returns the tool of the tool_use block with this id, or "".
+// ToolName returns the name of the tool that the tool_use block with this id calls, or "".
 func (conv *Conversation) ToolName(id string) string {
 	if m, b, ok := conv.ToolUse(id); ok {
 		return conv.Messages[m].Blocks[b].Name
@@ -82,24 +82,26 @@ func (conv *Conversation) ToolName(id string) string {
 	return ""
 }
 
-// ToolUse returns the index of the message, and of the block in it, of the tool_use with this id.
+// ToolUse returns the place of the tool_use block with this id: the index of its message, and the index of the block in
+// the message.
 func (conv *Conversation) ToolUse(id string) (message, block int, ok bool) {
 	u, ok := conv.tools[id]
 	return u.message, u.block, ok
 }
 
-// CallNumber returns the number of the tool call with the id of bl, from 1, in order of appearance. Calls with the same
-// id count once. It returns 0 where there is no such call.
+// CallNumber returns the number of the tool call that has the same id as bl. Calls are numbered from 1, in order of
+// appearance; calls with the same id count once. The result is 0 if there is no such call.
 func (conv *Conversation) CallNumber(bl *Block) int { return conv.tools[bl.ID].number }
 
-// Raw reads the JSON value of a block's content from the file: the string of a text, the content of a tool_result, the
-// input of a tool_use.
+// Raw reads the JSON value of a block's content from the file: the string of a text block, the content of a
+// tool_result, the input of a tool_use.
 func (conv *Conversation) Raw(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Value)
 }
 
-// BlockJSON reads the whole JSON object of a block from the file; nil for a placeholder, which is on no line.
+// BlockJSON reads the whole JSON object of a block from the file. It returns nil for a placeholder, which the file does
+// not contain.
 func (conv *Conversation) BlockJSON(message, block int) ([]byte, error) {
 	bl := &conv.Messages[message].Blocks[block]
 	return conv.readAgain(bl, bl.Span)
@@ -121,8 +123,8 @@ func (conv *Conversation) readWith(read func() ([]byte, error), bl *Block, span 
 	return raw, nil
 }
 
-// WholeText returns the text of a block in the raw history: the full text of an offloaded tool_result, else the result
-// of Text.
+// WholeText returns the text that a block has in the raw history: for an offloaded tool_result its full text, for other
+// blocks the result of Text.
 func (conv *Conversation) WholeText(message, block int) (string, error) {
 	if conv.Messages[message].Blocks[block].Offload != nil {
 		return conv.OffloadText(message, block)
@@ -130,8 +132,9 @@ func (conv *Conversation) WholeText(message, block int) (string, error) {
 	return conv.Text(message, block)
 }
 
-// Text reads the recorded text of a block: the text of text and thinking blocks and of tool_results (texts of an array
-// joined by a blank line), else compact JSON, such as the input of a tool_use.
+// Text reads the recorded text of a block. This is the text of a text or thinking block, or the text of a tool_result
+// (if it has several texts, they are joined by a blank line). For other blocks it is compact JSON, such as the input of
+// a tool_use.
 func (conv *Conversation) Text(message, block int) (string, error) {
 	raw, err := conv.Raw(message, block)
 	if err != nil || len(raw) == 0 {
@@ -167,8 +170,8 @@ func (conv *Conversation) text(raw []byte, bl *Block) ([]byte, error) {
 	return plainEscapes(out.Bytes()), nil
 }
 
-// BlockReader reads blocks of a conversation into buffers that it reuses. A result is valid until the next call. It is
-// not safe for concurrent use.
+// BlockReader reads blocks of a conversation into buffers that it reuses. A result is valid until the next call of any
+// method. A BlockReader is not safe for concurrent use.
 type BlockReader struct {
 	conv   *Conversation
 	window jsonl.Window
@@ -192,7 +195,8 @@ func (t *BlockReader) Text(message, block int) ([]byte, error) {
 	return t.Decode(message, block, raw)
 }
 
-// Decode is like Text, given the result of Raw for the block. The text may share memory with raw.
+// Decode is like BlockReader.Text, but uses raw, which must be the result of BlockReader.Raw for the same block. The
+// returned text may share memory with raw.
 func (t *BlockReader) Decode(message, block int, raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Alike returns the Claude Code tool that does what tool, a name of the conversation's client, does. Policies know
-// tools by the names of Claude Code. A tool without a counterpart keeps its own name.
+// Alike returns the name of the Claude Code tool that does the same as a tool of the conversation's client. Policies
+// know tools only by their names in Claude Code. A tool without a counterpart keeps its own name.
 func (conv *Conversation) Alike(tool string) string { return cmp.Or(conv.alike[tool], tool) }
 
 // members are the names that clients give to what Claude Code calls by the first name of a row, in the inputs of tools
@@ -21,9 +21,10 @@ var members = []string{
 	"command cmd",
 }
 
-// AlikeInput returns the JSON input of a tool call with members added under the names of Claude Code, such as file_path
-// and command, from the members that the tool has for them. An input that is only a patch becomes an object. Where the
-// tool has no counterpart or text is not an object, AlikeInput returns text.
+// AlikeInput returns the JSON input of a tool call in the form of Claude Code: values that the tool has under other
+// names are also there under the names that Claude Code uses, such as file_path and command. An input that is only a
+// patch, and not a JSON object, becomes an object. AlikeInput returns text unchanged if the tool has no counterpart in
+// Claude Code, or if text is neither an object nor a patch.
 func (conv *Conversation) AlikeInput(tool string, text []byte) []byte {
 	if conv.alike[tool] == "" {
 		return text

@@ -1,5 +1,6 @@
-// Package preset finds built-in policies by the name of a policy or of a product. A bare name is the name of a product
-// without a version, such as claude-code. An examined release is one whose rules the authors have read.
+// Package preset finds built-in policies, by the name of a policy or of a product. A bare name is the name of a product
+// without a version, such as claude-code. Most built-in policies of a product stand for a range of its releases. An
+// examined release is one whose rules the authors have read.
 package preset
 
 import (
@@ -24,8 +25,8 @@ const (
 	extension = ".yaml"
 )
 
-// Library is the built-in policies of a registry. It reads each file once, at its first use, and is safe for concurrent
-// use.
+// Library is the set of built-in policies of a registry. A Library reads each of their files once, when the policy is
+// first used, and is safe for concurrent use.
 type Library struct {
 	reg    policy.Registry
 	files  map[string]fs.FS // of the built-in policies, by name
@@ -34,7 +35,8 @@ type Library struct {
 	own    []string // names and aliases, sorted
 	scores func() ScoreFile
 
-	// OnRead, if set before the first use, is called with the name of each file that Resolve reads.
+	// OnRead, if set before the Library is first used, is called with the name of each file that is not built in and
+	// that Resolve reads.
 	OnRead func(path string)
 
 	mu      sync.Mutex
@@ -70,15 +72,15 @@ func New(reg policy.Registry) *Library {
 	return l
 }
 
-// Names is like Library.Names, for a program that asks once.
+// Names is like Library.Names of a new Library, for a program that asks once.
 func Names(reg policy.Registry) []string { return New(reg).Names() }
 
-// Load is like Library.Load, for a program that loads one policy.
+// Load is like Library.Load of a new Library, for a program that loads one policy.
 func Load(nameOrFile string, reg policy.Registry) (*policy.Policy, error) {
 	return New(reg).Load(nameOrFile)
 }
 
-// Resolve returns Library.Resolve, for a program that decodes one policy.
+// Resolve returns the method Resolve of a new Library, as an argument for one call of policy.Decode.
 func Resolve(reg policy.Registry) policy.Resolve { return New(reg).Resolve }
 
 // Names returns the sorted names of the built-in policies, without aliases and bare names.
@@ -160,7 +162,8 @@ func (l *Library) checkHead(p *policy.Policy, name string) error {
 	return nil
 }
 
-// Read returns the YAML of a built-in policy and its own name. name is as in Load. The caller must not modify data.
+// Read returns the YAML of a built-in policy, and in canonical the policy's own name. The argument name is any name
+// that Library.For accepts; a bare name stands for the newest policy of the product. The caller must not modify data.
 func (l *Library) Read(name string) (data []byte, canonical string, err error) {
 	c, err := l.For(name, Client{})
 	if err != nil {
@@ -176,18 +179,19 @@ func (l *Library) Read(name string) (data []byte, canonical string, err error) {
 	return h.text, c.Policy, nil
 }
 
-// Known returns the sorted names of built-in policies, of their aliases, and of products.
+// Known returns the sorted names of all built-in policies, aliases and products.
 func (l *Library) Known() []string {
 	return slices.Sorted(slices.Values(slices.Concat(l.own, l.Products())))
 }
 
-// Load reads a built-in policy, whose name may be any of Library.For, or a file. A bare name stands for the newest
-// release. It returns an error for an unknown name or an invalid file.
+// Load reads a policy from a file, or a built-in policy by any name that Library.For accepts. A bare name stands for
+// the newest policy of the product. Load returns an error for an unknown name or an invalid file.
 func (l *Library) Load(nameOrFile string) (*policy.Policy, error) {
 	return l.LoadFor(nameOrFile, Client{})
 }
 
-// LoadFor is like Load, with names as in For for the session of client.
+// LoadFor is like Load, but a bare name, as the argument or under extends in a file, stands for the policy that
+// Library.For chooses for client.
 func (l *Library) LoadFor(nameOrFile string, client Client) (*policy.Policy, error) {
 	if policy.IsFile(nameOrFile) {
 		p, err := l.decode(nameOrFile, client)
@@ -258,7 +262,7 @@ func (l *Library) decode(nameOrFile string, client Client) (*policy.Policy, erro
 	return policy.Decode(shown, data, l.reg, resolve)
 }
 
-// Resolve is a policy.Resolve for built-in policies and files.
+// Resolve is a policy.Resolve that finds built-in policies and files.
 func (l *Library) Resolve(nameOrFile string) (data []byte, shown string, err error) {
 	if !policy.IsFile(nameOrFile) {
 		return l.Read(nameOrFile)

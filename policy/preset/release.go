@@ -16,26 +16,29 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Words for a version after the @, as in claude-code@latest.
+// Words that can stand in place of a version after the @, as in claude-code@latest.
 const (
-	// RecordedVersion after an @ means the same as no version: NAME@recorded-version is the bare name NAME
-	// (Library.For).
+	// RecordedVersion after an @ has the same effect as no version: NAME@recorded-version means the bare name NAME
+	// (Library.For). In a session that another product recorded, NAME@recorded-version is therefore not a recorded
+	// version.
 	RecordedVersion = "recorded-version"
-	// Latest after an @ means the newest known release: NAME@latest.
+	// Latest after an @ stands for the newest known release: NAME@latest.
 	Latest = "latest"
 )
 
-// Recorded is the name of the policy that repeats what the client really did. Commands use it where no policy is named.
+// Recorded is the name of the policy that repeats what the client really did. Commands use it if no policy is named.
 const Recorded = "recorded"
 
-// Release is a built-in policy, or an alias of one, that stands for the releases of a product from a version on.
+// Release is a built-in policy, or an alias of one, that stands for a range of releases of a product: from the release
+// Version up to the next Release in Library.Releases.
 type Release struct {
 	Policy  string // name of the policy or alias
-	Version string // first release that it stands for
+	Version string // first release of the range
 	Valid   policy.Valid
 }
 
-// Releases returns the built-in policies of a product, oldest release first; none for a name that is no product's.
+// Releases returns the built-in policies that stand for releases of a product, oldest first. It returns none if product
+// is not the name of a product.
 func (l *Library) Releases(product string) (list []Release) {
 	for _, name := range l.own {
 		if !strings.HasPrefix(name, product) {
@@ -49,7 +52,7 @@ func (l *Library) Releases(product string) (list []Release) {
 	return list
 }
 
-// Products returns the bare names. Each stands for a release of the product that depends on the session (For).
+// Products returns the bare names. Which policy a bare name stands for depends on the session (Library.For).
 func (l *Library) Products() (list []string) {
 	for _, name := range l.own {
 		if h, err := l.head(name); err == nil && h.product != "" {
@@ -60,11 +63,11 @@ func (l *Library) Products() (list []string) {
 	return slices.Compact(list)
 }
 
-// Client describes what recorded a session. The zero value is a session of which nothing is known.
+// Client describes the client that recorded a session. The zero value means that nothing is known of the session.
 type Client struct {
 	Product  string    // bare name, such as claude-code
-	Version  string    // its version; "": unknown
-	Provider string    // provider of its models; "": unknown
+	Version  string    // version of the product; "": unknown
+	Provider string    // provider of the models; "": unknown
 	Time     time.Time // time of the session; zero: unknown
 	Cleared  bool      // the session records cleared tool results
 }
@@ -82,14 +85,14 @@ func ClientOf(conv *session.Conversation) Client {
 
 // Chosen is the built-in policy that a name stands for.
 type Chosen struct {
-	Policy  string // its name
-	Version string // release that was asked for or that recorded the session; "": that of the policy
-	Why     string // why a bare name stands for it; "": its own name was given
-	Older   bool   // the session is older than this policy's release: no release of its time is known
-	Newer   string // a note that the version is newer than every examined release, or that a newer release exists; else "". It is part of Why.
+	Policy  string // name of the policy
+	Version string // release that the name asks for or that recorded the session; "": the policy's own version
+	Why     string // why the name stands for the policy, with the note in Newer; "": there is nothing to explain
+	Older   bool   // the session is older than all known releases, and the policy is that of the oldest known release
+	Newer   string // a note that Version is newer than every examined release, or that a newer policy of the product exists; else ""
 }
 
-// BySession reports whether it depends on the session which policy a name stands for.
+// BySession reports whether the policy that name stands for depends on the session.
 func (l *Library) BySession(name string) bool {
 	list, _, version, at := l.cut(name)
 	return len(list) > 0 && (!at || version == RecordedVersion)
@@ -107,16 +110,18 @@ func (l *Library) cut(name string) (list []Release, product, version string, at 
 	return l.Releases(product), product, version, at
 }
 
-// For finds the built-in policy that name stands for:
+// For finds the built-in policy that name stands for in a session that c recorded:
 //
-//   - a bare name, for a session of that product: the policy of the release that recorded the session, or the
-//     policy that the product has for the session's provider
-//   - a bare name, for any other session: the release that was current at its time, or the newest if that is unknown
-//   - NAME@latest: the newest release
-//   - NAME@VERSION or NAME-VERSION: the release with that version
-//   - any other name: the policy with that name, whether or not it exists
+//   - a bare name, for a session that the product recorded: the product's policy for the session's provider, if there
+//     is one; otherwise the policy whose range of releases contains the version that recorded the session
+//   - a bare name, for any other session, or if that version is unknown: the policy of the release that was current at
+//     the time of the session, or the newest policy if the time is unknown
+//   - NAME@latest: the newest policy of the product
+//   - NAME@VERSION or NAME-VERSION: the policy whose range of releases contains that version
+//   - any other name: the policy with that name. For does not check that such a policy exists.
 //
-// It returns an error for an unknown product or an invalid version around an @.
+// For a name with an @, For returns an error if the part before the @ is not a product or the part after it is not a
+// version.
 func (l *Library) For(name string, c Client) (Chosen, error) {
 	chosen, err := l.choose(name, c)
 	if a, ok := l.alias[chosen.Policy]; ok {
@@ -225,7 +230,8 @@ func ended(product string, list []Release) string {
 	return fmt.Sprintf("no %s of after %s was read: the rules of %s are assumed", product, last.Valid.Until, last.Policy)
 }
 
-// Unread returns a note where the client of a session is newer than every examined release of its product, else "".
+// Unread returns a note if the client that recorded a session is newer than every examined release of its product, else
+// "".
 func (l *Library) Unread(c Client) string {
 	list := l.Releases(c.Product)
 	if len(list) == 0 || !isVersion(c.Version) {
@@ -286,7 +292,7 @@ func isVersion(s string) bool {
 	return ok
 }
 
-// Default has the names of the policies that commands use where none is given.
+// Default has the names of the policies that commands use if none is given.
 type Default struct {
 	Compare    []string // for ctxkit compare
 	Thresholds string   // for ctxkit thresholds

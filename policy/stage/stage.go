@@ -1,8 +1,9 @@
-// Package stage lists the families of stages. Each folder holds one family, that is one product, library or provider:
-// its stages (a file and a function defineX each), their texts and limits, and its built-in policies (*.yaml).
+// Package stage lists the families of stages. Each folder below it holds one family, which belongs to one product,
+// library or provider: the stages of the family (each with a file and a function defineX), their texts and limits, and
+// built-in policies (*.yaml).
 //
-// Three packages serve the families: measure has lengths and estimates that several of them use, summarize makes the
-// texts of summaries, and stagetest helps to test stages.
+// Three packages serve the families. Package measure has the lengths and estimates that several families use; package
+// summarize makes the texts of summaries; package stagetest helps to test stages.
 package stage
 
 import (
@@ -37,10 +38,10 @@ import (
 //go:embed */*.yaml
 var presets embed.FS
 
-// Registry returns a registry of the stages of all families. Its error is that of policy.NewRegistry.
+// Registry returns a registry of the stages of all families. The error is that of policy.NewRegistry.
 func Registry() (policy.Registry, error) { return policy.NewRegistry(Families()...) }
 
-// Families returns the families of stages, sorted by name, each with the policies in its folder.
+// Families returns the families of stages, sorted by name. Each has the built-in policies of its folder.
 func Families() []policy.Family {
 	list := []policy.Family{
 		anthropic.Family(),

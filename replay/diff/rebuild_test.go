@@ -114,7 +114,7 @@ func (r *rebuilder) view(t *testing.T, edits []diff.EditOutput, upTo int, record
 
 func body(t *testing.T, v *view.View, pol *policy.Policy) []byte {
 	t.Helper()
-	b := must.Get(wire.Payload(v, pol))(t)
+	b := must.Get(wire.RequestBody(v, pol))(t)
 	js := must.Get(b.Append(nil))(t)
 	return js
 }

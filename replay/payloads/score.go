@@ -164,7 +164,7 @@ func (r *reader) eachRebuilt(rec *replay.Record, fn func(n int, blocks func() ([
 		}
 		r.next()
 		failed = fn(n, func() ([]Block, error) {
-			body, err := wire.Payload(v, pol)
+			body, err := wire.RequestBody(v, pol)
 			if err != nil {
 				return nil, err
 			}

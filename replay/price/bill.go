@@ -10,29 +10,29 @@ import (
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
 
-// Modifier changes the price of calls with a recorded property, such as a speed, a region or a service tier.
+// Modifier changes the price of calls that have a recorded property, such as a speed, a region or a service tier.
 type Modifier struct {
-	// the property
+	// name of the property
 	Of string `json:"of" enum:"speed,inference_geo,service_tier,bedrock_profile,off_peak,web_search" required:"write one of speed, inference_geo, service_tier, bedrock_profile, off_peak, web_search"`
-	// recorded values that it applies to; for off_peak, hours of the day and weekdays in UTC, such as 04 and Sat
+	// recorded values of the property for which the price changes; for off_peak, hours of the day and weekdays in UTC, such as 04 and Sat
 	Values []string `json:"values,omitempty"`
-	// ids, or their beginnings before a *; empty: all models
+	// ids of models, or the beginnings of ids with a * after them; empty: all models
 	Models []string `json:"models,omitempty"`
-	// factor of all token prices, stored as a Price: the factor 1.1 is the Price 1.1
+	// factor by which all token prices are multiplied, stored as a Price: the factor 1.1 is the Price 1.1
 	Times Price `json:"times,omitempty"`
-	// only for calls that are not above the tier of long prompts
+	// Times is known only for calls below Tier.Above; larger calls with the property have no price
 	Short bool `json:"short_prompts,omitempty"`
 	// for web_search: price of 1,000 searches
 	Each Price `json:"usd_per_1000,omitempty"`
-	// for off_peak: first day
+	// for off_peak: first day on which the factor applies
 	From   string `json:"from,omitempty" form:"date"`
 	Source string `json:"source"`
-	// day of the source
+	// day on which the source was read
 	AsOf string `json:"as_of" form:"date"`
 }
 
-// CheckFields completes a modifier after decoding: it normalizes the ids. It returns an error where the price of a
-// search, or the values or the factor of another property, are missing.
+// CheckFields completes a modifier after decoding: it normalizes the ids of models. It returns an error if Of is
+// web_search and Each is missing, or if Of is another property and Values or Times is missing.
 func (m *Modifier) CheckFields() error {
 	for i, id := range m.Models {
 		m.Models[i] = Normalize(id)
@@ -59,22 +59,23 @@ const (
 // fast is the speed whose prices are in the rows of models.
 const fast = "fast"
 
-// Call is what is recorded of a billed call.
+// Call holds what a session records of a billed call.
 type Call struct {
-	Model    string      // as recorded, possibly with prefixes of its provider
-	Provider string      // as recorded; "": not recorded
-	Time     time.Time   // its prices are those of this day; zero: not recorded
-	Calls    int         // number of calls that Input and Output are the sum of, each priced as an equal share; 0: 1
+	Model    string      // recorded id of the model, possibly with prefixes of the provider
+	Provider string      // recorded name of the provider; "": not recorded
+	Time     time.Time   // time of the call, whose day decides the prices; zero: not recorded
+	Calls    int         // number of calls whose sums are in Input and Output; each is priced as if it had an equal share of both; 0 means 1
 	Input    cache.Split // input tokens
 	Output   int         // output tokens
-	Speed    string      // as recorded, such as "fast"; "": standard
-	Geo      string      // region of the request, as in inference_geo; "": standard
-	Tier     string      // as in service_tier; "": standard
-	Searches int         // web searches by the provider
+	Speed    string      // recorded speed, such as "fast"; "": standard
+	Geo      string      // recorded region (inference_geo in the API); "": standard
+	Tier     string      // recorded service tier (service_tier in the API); "": standard
+	Searches int         // number of web searches that the provider made
 }
 
-// Bill returns the cost of a call and the rates of its tokens. unpriced names what the table has no price for; "":
-// nothing. If that is only a search or a surcharge, usd has the cost of the tokens; otherwise usd is unknown.
+// Bill returns the cost of a call and the prices of its tokens. unpriced names what the table has no price for, or is
+// "". If only the web searches or the premium of a region have no price, usd is the cost without them. If anything else
+// has no price, usd is unknown.
 func (t *Table) Bill(c Call) (usd USD, rates Rates, unpriced string) {
 	m, ok := t.Find(c.Model)
 	if !ok {

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// FindLike is like Find. For a model that the table lacks it returns the newest model of the same family that is not
-// newer than id; like is then true, and m has no prices. Such a model probably has the same window, limits and
-// tokenizer. ok is false for a model of no known family or without a version.
+// FindLike is like Find, except for a model that the table lacks. For such a model FindLike returns the newest model of
+// the same family that is not newer than the one with this id: like is then true, and m has no prices. The two models
+// probably have the same window, limits and tokenizer. ok is false if the table has no such model, or if id has no
+// version.
 func (t *Table) FindLike(id string) (m Model, like, ok bool) {
 	m, ok = t.Find(id)
 	if ok && (m.Context > 0 || t.unpriced == nil) {

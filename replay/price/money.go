@@ -16,17 +16,19 @@ import (
 // nano is the number of digits after the point of an amount and of a price.
 const nano = 9
 
-// USD is an amount of money in billionths of a dollar. It is unknown, not zero, for a model that no table lists.
+// USD is an amount of money in billionths of a dollar. The cost of a model that no table lists is unknown, which is not
+// the same as zero.
 type USD struct {
 	Nano  int64
 	Known bool
 }
 
-// IsZero reports whether the amount is unknown, so that omitzero leaves it out of JSON. A known amount of zero dollars
-// is not "zero".
+// IsZero reports whether the amount is unknown, so that omitzero leaves unknown amounts out of JSON. A known amount of
+// zero dollars is not left out.
 func (u USD) IsZero() bool { return !u.Known }
 
-// Add adds o where it is known. The sum is known where u or o is. It stays at the largest amount that fits.
+// Add adds o to u if o is known. The sum is known if u or o is known. A sum too large for an int64 becomes the largest
+// int64.
 func (u *USD) Add(o USD) {
 	if !o.Known {
 		return
@@ -38,8 +40,8 @@ func (u *USD) Add(o USD) {
 	*u = USD{sum, true}
 }
 
-// AddUp adds each int and USD in the struct from to that in to, also in nested structs and arrays. All other fields of
-// to stay.
+// AddUp adds every int and USD field of *from to the same field of *to, nested structs and arrays included. It leaves
+// the other fields of *to as they are.
 func AddUp[T any](to, from *T) { addUp(reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()) }
 
 func addUp(to, from reflect.Value) {
@@ -64,7 +66,7 @@ func addUp(to, from reflect.Value) {
 // Decimal returns the amount in dollars.
 func (u USD) Decimal() exact.Decimal { return exact.Decimal{N: u.Nano, Places: nano, Known: u.Known} }
 
-// String returns the amount in dollars with four decimals, or "-" where it is unknown.
+// String returns the amount in dollars with four decimals, or "-" for an unknown amount.
 func (u USD) String() string {
 	if !u.Known {
 		return "-"
@@ -72,7 +74,7 @@ func (u USD) String() string {
 	return u.Decimal().Text(4)
 }
 
-// MarshalJSON writes the amount in dollars, without rounding, or null.
+// MarshalJSON writes the amount in dollars, without rounding, or null for an unknown amount.
 func (u USD) MarshalJSON() ([]byte, error) { return u.Decimal().MarshalJSON() }
 
 // UnmarshalJSON reads what MarshalJSON writes.
@@ -114,7 +116,7 @@ func (p *Price) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ReadNode reads a price in a user's table. A price with more digits than Price can hold is an error.
+// ReadNode reads a price in a user's table. A price with more digits than a Price can hold is an error.
 func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	size, number := strict.Number(n)
 	d, _ := exact.Parse(strings.ReplaceAll(n.Value, "_", ""))
@@ -132,7 +134,7 @@ func (p *Price) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	*p = Price(x)
 }
 
-// On returns the model with the prices of a day; for the zero time, those of today.
+// On returns the model with the prices that it had on a day, or with its latest prices for the zero time.
 func (m *Model) On(day time.Time) *Model {
 	if day.IsZero() || m.Earlier == nil {
 		return m
@@ -149,13 +151,14 @@ func (m *Model) On(day time.Time) *Model {
 	return m
 }
 
-// Unreleased reports whether day is before the model's release; false for the zero time and where the release is
-// unknown.
+// Unreleased reports whether day is before the day of the model's release. It is false for the zero time and for a
+// model whose release day is unknown.
 func (m *Model) Unreleased(day time.Time) bool {
 	return !day.IsZero() && day.UTC().Format(time.DateOnly) < m.Released
 }
 
-// RatesFor returns the prices of a request with that many input tokens, cached or not.
+// RatesFor returns the prices of a request. The argument is the number of input tokens of the request, cached ones
+// included.
 func (m *Model) RatesFor(input int) Rates {
 	if t := m.Tier; t != nil && input > t.Above {
 		return t.Rates
@@ -163,15 +166,15 @@ func (m *Model) RatesFor(input int) Rates {
 	return m.Rates
 }
 
-// Cost returns the cost of one request. Where its input is above Tier.Above, the prices of the tier apply to all its
-// tokens, cache reads and output included.
+// Cost returns the cost of one request. If the request has more input tokens than the field Above of the model's Tier,
+// the prices of the tier apply to all its tokens, cache reads and output included.
 func (m *Model) Cost(in cache.Split, output int) USD {
 	r := m.RatesFor(in.Input())
 	return r.Cost(in, output)
 }
 
-// Cost returns the cost of tokens. It is exact where each token costs a whole number of billionths, as for nearly all
-// rows of the embedded table, else rounded once, half up.
+// Cost returns the cost of tokens. It is exact if every price is a whole number of billionths of a dollar per token, as
+// nearly all prices of the embedded table are; otherwise it is rounded once, half up.
 func (r *Rates) Cost(in cache.Split, output int) USD {
 	var high, low uint64 // of a millionth of the sum
 	for i, tokens := range [...]int{in.Uncached, in.Write5m, in.Write1h, in.Read, output} {
@@ -215,5 +218,6 @@ func quotient(high, low, by uint64) int64 {
 	return int64(n)
 }
 
-// Share returns nano*n/of, rounded half up: the part of an amount in billionths of a dollar. n is from 0 to of.
+// Share returns nano*n/of, rounded half up, for 0 <= n <= of. Both nano and the result are amounts in billionths of a
+// dollar.
 func Share(nano int64, n, of int) int64 { return product(max(nano, 0), int64(n), uint64(of)) }

@@ -7,7 +7,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Own is what a user states about a model. What is left out is as in the table.
+// Own is what a user states about a model. A field that is left out has the value of the table.
 type Own struct {
 	strict.Position `json:"-"`
 
@@ -24,10 +24,10 @@ type Own struct {
 	Output       *Price `yaml:"output" none:"-"`
 }
 
-// OwnModels is what a user states about models, in the order of the text.
+// OwnModels is what a user states about several models, in the order of the user's file.
 type OwnModels []Own
 
-// ReadNode reads {model: {window: 256k, …}}; the strict decoder calls it and collects its errors.
+// ReadNode reads {model: {window: 256k, …}}. The strict decoder calls it and collects the errors.
 func (o *OwnModels) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	for _, kv := range r.Map(n, key, "write {MODEL: {window: 256k, max_output: 32k, cache: automatic}}") {
 		own := Own{ID: Normalize(kv.Key), Position: strict.At(r.File, kv.At)}
@@ -45,7 +45,8 @@ func (o *OwnModels) ReadNode(r *strict.Decoder, n *strict.Node, key string) {
 	}
 }
 
-// ReadOwn decodes the YAML of a user's models, {model: {window: 256k, …}}. name stands for the file in error messages.
+// ReadOwn decodes what a user states about models, in YAML: {model: {window: 256k, …}}. name is the name of the file in
+// error messages.
 func ReadOwn(name string, data []byte) (OwnModels, error) {
 	root, errs := strict.Parse(name, data, strict.Document{Name: "list of models", Example: "acme-1: {window: 256k}", Start: "write {MODEL: {window: 256k}}"})
 	r := &strict.Decoder{File: name, Errors: errs}
@@ -59,9 +60,9 @@ func ReadOwn(name string, data []byte) (OwnModels, error) {
 // stated is the source and the confidence of what a user says.
 const stated = "stated by the user"
 
-// With returns the table with what a user states about models. A model without a price in own and in t has no price;
-// its other settings apply. With returns an error for an unknown model without a window, or for prices with too many
-// digits.
+// With returns the table t changed by what a user states about models. A model whose price is neither in own nor in t
+// has no price; everything else that the user states about it applies. With returns an error for an unknown model
+// without a window, and for prices with too many digits.
 func (t *Table) With(own OwnModels) (*Table, error) {
 	if len(own) == 0 {
 		return t, nil

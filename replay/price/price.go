@@ -19,41 +19,43 @@ type Model struct {
 	ID string `json:"id" form:"line" required:"write \"id\": \"claude-…\""`
 	Rates
 	Context      int       `json:"context" min:"0"`                                   // context window
-	Before       *Since    `json:"context_before,omitempty"`                          // an earlier window; nil: none
-	MaxInput     int       `json:"max_input,omitempty" min:"0"`                       // largest input; 0: Context
+	Before       *Since    `json:"context_before,omitempty"`                          // the context window that the model had earlier; nil: none
+	MaxInput     int       `json:"max_input,omitempty" min:"0"`                       // largest input; 0: the whole context window
 	MaxOutput    int       `json:"max_output" min:"0"`                                // largest output
-	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix that the prompt cache takes
-	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how prompts are cached (cache.Mode); "": as the provider's table says
-	Tokenizer    string    `json:"tokenizer"`                                         // "old": models of Anthropic up to Opus 4.6, Sonnet 4.6 and Haiku 4.5; "new": its later models; "": unknown
+	MinCacheable int       `json:"min_cacheable" min:"0"`                             // shortest prefix that the prompt cache stores
+	Cache        string    `json:"cache,omitempty" enum:"automatic,breakpoints,none"` // how prompts are cached (cache.Mode); "": as usual for the provider
+	Tokenizer    string    `json:"tokenizer"`                                         // "old": models of Anthropic up to Opus 4.6, Sonnet 4.6 and Haiku 4.5; "new": later models of Anthropic; "": unknown
 	ImageTier    string    `json:"image_tier,omitempty"`                              // "standard" or "high": how many tokens an image may take; "": unknown
 	Preserved    bool      `json:"preserved_thinking,omitempty"`                      // thinking stays valid only while the client leaves everything before it unchanged
-	Source       string    `json:"source"`                                            // where the row is from
+	Source       string    `json:"source"`                                            // source of the row
 	Confidence   string    `json:"confidence"`                                        // "documented", "listed" (in another table), "single source" or "stated by the user"
-	Released     string    `json:"released,omitempty"`                                // first day, YYYY-MM-DD; "": unknown
+	Released     string    `json:"released,omitempty"`                                // day of the release, YYYY-MM-DD; "": unknown
 	Retired      bool      `json:"retired,omitempty"`
 	Note         string    `json:"note,omitempty"`
-	Tier         *Tier     `json:"tier,omitempty"`    // prices of long prompts; nil: none
-	Fast         *Rates    `json:"fast,omitempty"`    // prices in the fast mode, for inputs of any size; nil: unknown
+	Tier         *Tier     `json:"tier,omitempty"`    // prices of long prompts; nil: all prompts have the same prices
+	Fast         *Rates    `json:"fast,omitempty"`    // prices in the fast mode, for inputs of all sizes; nil: unknown
 	Earlier      []Earlier `json:"earlier,omitempty"` // earlier prices, oldest first
 	Own          bool      `json:"-" yaml:"-"`        // the user has stated the window
 }
 
-// Earlier is the prices that a model had up to a day. The prices of its fast mode are taken to be those of today.
+// Earlier holds the prices that a model had until a day. The prices of the fast mode (Model.Fast) are assumed to be the
+// same on all days.
 type Earlier struct {
-	Until string `json:"until" form:"date" required:"write the last day of these prices as 2026-10-06"` // UTC, inclusive
+	Until string `json:"until" form:"date" required:"write the last day of these prices as 2026-10-06"` // last day of these prices, UTC
 	Rates
 	Tier   *Tier  `json:"tier,omitempty"`
 	Source string `json:"source"`
 }
 
-// Since is the context window, in tokens, that a model had before Day, the first day of the present window.
+// Since holds the context window, in tokens, that a model had before its present window. The field Day is the first day
+// of the present window.
 type Since struct {
 	Day     string `json:"day" form:"date" required:"write the day as 2026-03-13"`
 	Context int    `json:"context" min:"1" required:"give the earlier window, tokens"`
 	Source  string `json:"source"`
 }
 
-// ContextOn returns the model's context window on a day, in tokens; 0: unknown.
+// ContextOn returns the context window that the model had on a day, in tokens; 0: unknown.
 func (m *Model) ContextOn(day time.Time) int {
 	if m.Before != nil && day.UTC().Format(time.DateOnly) < m.Before.Day {
 		return m.Before.Context
@@ -61,7 +63,7 @@ func (m *Model) ContextOn(day time.Time) int {
 	return m.Context
 }
 
-// Rates is the price of each class of tokens.
+// Rates holds the price of each class of tokens.
 type Rates struct {
 	Input        Price `json:"input" required:"give the prices of input and output"`
 	CacheWrite5m Price `json:"cache_write_5m"`
@@ -70,7 +72,7 @@ type Rates struct {
 	Output       Price `json:"output" required:"give the prices of input and output"`
 }
 
-// Tier is the prices of requests with more than Above input tokens, cached or not.
+// Tier holds the prices of requests that have more input tokens, cached ones included, than the field Above.
 type Tier struct {
 	Above int `json:"above_prompt_tokens" min:"1" required:"write the number of input tokens above which it applies"`
 	// the prices apply to all tokens of the request; must be true, as no other tier is known
@@ -78,12 +80,12 @@ type Tier struct {
 	Rates
 }
 
-// Table is a table of models and modifiers. It finds models by id.
+// Table is a table of models and modifiers.
 type Table struct {
 	AsOf      string     `json:"as_of"` // day of the table, YYYY-MM-DD
 	Unit      string     `json:"unit"`
 	Models    []Model    `json:"models"`
-	Modifiers []Modifier `json:"modifiers"` // for each Of, the first that fits a call applies
+	Modifiers []Modifier `json:"modifiers"` // of several modifiers with the same Of that fit a call, the first applies
 
 	unpriced []Model // of which a user states other things than prices
 }
@@ -91,8 +93,9 @@ type Table struct {
 //go:embed models.json providers.json
 var tables embed.FS
 
-// Default returns the embedded table: models.json, whose rows have sources, earlier prices and modifiers, and
-// providers.json, which scripts/genprices makes from other published tables. Copy the table before changing it.
+// Default returns the embedded table. It is made from two files: models.json, which also has sources, earlier prices
+// and modifiers, and providers.json, which scripts/genprices makes from other published tables. Copy the table before
+// you change it.
 func Default() *Table { return builtIn() }
 
 var builtIn = sync.OnceValue(func() *Table {
@@ -119,8 +122,9 @@ func (t *Table) order() {
 	}
 }
 
-// Find returns the model with an id, which may have provider prefixes and marks, and a date, a version or "latest"
-// after it. A newer minor version of a known model is unknown: ok is false.
+// Find returns the model with an id. It ignores prefixes of providers, marks such as [1m], and what follows the model's
+// version: a date, "latest", or a provider's revision such as -v1:0. A version that the table lacks, such as a newer
+// minor version of a listed model, is not found: ok is false.
 func (t *Table) Find(id string) (m Model, ok bool) {
 	id = Normalize(id)
 	return find(t.Models, id)
@@ -162,12 +166,13 @@ func onlyMarks(rest string) bool {
 	return rest[0] == '-'
 }
 
-// Anthropic reports whether a model id is one of Anthropic's.
+// Anthropic reports whether a model id is that of one of Anthropic's models.
 func Anthropic(model string) bool {
 	return strings.Contains(model, "anthropic") || strings.Contains(model, "claude")
 }
 
-// Normalize removes provider prefixes and "[1m]" from a model id.
+// Normalize returns a model id in lower case, without prefixes of providers and marks such as [1m], and with hyphens in
+// place of dots.
 func Normalize(id string) string {
 	id = strings.ToLower(strings.TrimSpace(id))
 	if i := strings.LastIndexByte(id, '/'); i >= 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
-// Unit is the unit of prices.
+// Unit is the unit of the prices in a table.
 const Unit = "USD per million tokens"
 
 // file is a table as users write it.
@@ -30,9 +30,10 @@ type row struct {
 	Model
 }
 
-// ReadFile decodes a user's table, in the form of the embedded one. Its error is a strict.Errors with every key that is
-// unknown, missing, repeated or out of range. Cache prices that are left out follow from the input price as in
-// Rates.CheckFields, by Anthropic's documented multiples. A byte order mark is ignored.
+// ReadFile decodes a user's table, which has the form of the embedded table. A byte order mark is ignored. Cache prices
+// that are left out are computed from the input price (Rates.CheckFields). The error is a strict.Errors that lists
+// every key that is unknown, missing, repeated or out of range. Positions in the error have name as the name of the
+// file.
 func ReadFile(name string, data []byte) (*Table, error) {
 	data = surrogates().ReplaceAllFunc(bytes.TrimPrefix(data, []byte("\ufeff")), joinSurrogates)
 	root, errs := strict.Parse(name, data, strict.Document{
@@ -73,15 +74,15 @@ func joinSurrogates(pair []byte) []byte {
 // unset marks a price that was left out.
 const unset = -1
 
-// SetDefaults marks the cache prices as left out, before decoding.
+// SetDefaults marks the cache prices as left out. A decoder calls it before it reads the prices.
 func (r *Rates) SetDefaults() {
 	r.CacheWrite5m = unset
 	r.CacheWrite1h = unset
 	r.CacheRead = unset
 }
 
-// CheckFields completes a row after decoding: it normalizes the id, sorts Earlier and fills in cache prices. It returns
-// an error for a missing id or an unknown tokenizer.
+// CheckFields completes a row of the table after decoding: it normalizes the id, sorts Earlier and fills in cache
+// prices. It returns an error for a missing id or an unknown tokenizer.
 func (m *Model) CheckFields() error {
 	m.ID = Normalize(m.ID)
 	switch {
@@ -94,13 +95,13 @@ func (m *Model) CheckFields() error {
 	return m.Rates.CheckFields()
 }
 
-// SetDefaults sets Whole and marks the cache prices as left out, before decoding.
+// SetDefaults sets Whole to true and marks the cache prices as left out. A decoder calls it before it reads the tier.
 func (t *Tier) SetDefaults() {
 	t.Whole = true
 	t.Rates.SetDefaults()
 }
 
-// CheckFields fills in cache prices after decoding. It returns an error where Whole is false.
+// CheckFields fills in the cache prices that were left out. It returns an error if Whole is false.
 func (t *Tier) CheckFields() error {
 	if !t.Whole {
 		return &strict.Error{Msg: "a tier for a part of the request", Hint: "only tiers that the whole request is billed by are known: write true"}
@@ -108,8 +109,9 @@ func (t *Tier) CheckFields() error {
 	return t.Rates.CheckFields()
 }
 
-// CheckFields fills in cache prices that were left out: 1.25 times Input for 5-minute writes, 2 times for 1-hour
-// writes, 0.1 times for reads. It returns an error where such a price has too many digits.
+// CheckFields fills in the cache prices that were left out, with Anthropic's multiples of the field Input: 1.25 for
+// 5-minute writes, 2 for 1-hour writes, 0.1 for reads. It returns an error if a computed price has too many digits for
+// a Price.
 func (r *Rates) CheckFields() error {
 	for _, c := range []struct {
 		price        *Price
@@ -127,8 +129,8 @@ func (r *Rates) CheckFields() error {
 	return nil
 }
 
-// Over returns a table of the rows of t and those rows of base whose id t lacks. The modifiers of t come first; one of
-// base is left out where t has one with the same Of, Values and Models.
+// Over returns a table with all rows of t, and with the rows of base whose ids t lacks. It has the modifiers of t,
+// followed by those of base. A modifier of base is left out if t has one with the same Of, Values and Models.
 func (t *Table) Over(base *Table) *Table {
 	out := &Table{AsOf: cmp.Or(t.AsOf, base.AsOf), Unit: t.Unit, Models: slices.Clone(t.Models), Modifiers: slices.Clone(t.Modifiers), unpriced: base.unpriced}
 	for _, m := range base.Modifiers {
@@ -147,7 +149,7 @@ func (t *Table) Over(base *Table) *Table {
 	return out
 }
 
-// Sorted returns the rows sorted by id.
+// Sorted returns the rows of the table sorted by id.
 func (t *Table) Sorted() []Model {
 	return slices.SortedStableFunc(slices.Values(t.Models), func(a, b Model) int { return strings.Compare(a.ID, b.ID) })
 }

@@ -32,7 +32,7 @@ func TestAgain(t *testing.T) {
 	rec := must.Get(replay.NewRecord(f.Main))(t)
 	for n, want := range map[int]string{2: "c1 c2", 3: "c1 c2 c1 c2 c3 c3", 4: "c1 c2 c1 c2 c3 c3 c4"} {
 		v := must.Get(rec.ViewAt(replay.RecordedTrack(), replay.Options{}, n))(t)
-		body := must.Get(wire.Payload(v, replay.RecordedTrack()))(t)
+		body := must.Get(wire.RequestBody(v, replay.RecordedTrack()))(t)
 		var got []string
 		for _, m := range body.Messages {
 			for _, b := range m.Blocks {

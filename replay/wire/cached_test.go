@@ -55,7 +55,7 @@ func TestCacheEditsExamples(t *testing.T) {
 			e.Stage, e.Request = "microcompact_cached", request
 			must.Get(v.Apply(e))(t)
 		}
-		b := must.Get(wire.Payload(v, pol))(t)
+		b := must.Get(wire.RequestBody(v, pol))(t)
 		return lines(t, b)
 	}
 	const mark = `,"cache_control":{"type":"ephemeral"}`
@@ -113,7 +113,7 @@ func TestCacheEditsDivide(t *testing.T) {
 		{[]policy.Edit{drop(4, 5), drop(5, 6)}, []string{"+A", "cache_edits[B] +B +C", "cache_edits[C] text"}}, // C stays with its call
 		{[]policy.Edit{drop(2, 5), drop(2, 6)}, []string{"+A", "cache_edits[A] B C text"}},                     // another carries it now
 	} {
-		b := must.Get(wire.Payload(viewOf(t, conv, tt.edits...), pol))(t)
+		b := must.Get(wire.RequestBody(viewOf(t, conv, tt.edits...), pol))(t)
 		var got []string
 		for _, m := range b.Messages[1:] {
 			if m.Role == session.Assistant {
@@ -205,7 +205,7 @@ func prefixes(t *testing.T, conv *session.Conversation, pol *policy.Policy) (kep
 		if n > len(conv.Requests) {
 			return true
 		}
-		b := must.Get(wire.Payload(v, pol))(t)
+		b := must.Get(wire.RequestBody(v, pol))(t)
 		var now []byte
 		for _, m := range b.Messages {
 			now = append(now, m.Role.String()...)
@@ -324,7 +324,7 @@ func TestPayloadCorpus(t *testing.T) {
 				if n%every != 0 && n < len(f.Main.Requests) {
 					return true
 				}
-				b, err := wire.Payload(v, pol)
+				b, err := wire.RequestBody(v, pol)
 				if err != nil {
 					t.Fatal(path, err)
 				}

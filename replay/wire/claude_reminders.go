@@ -97,8 +97,8 @@ func (r *ownReminders) answer(v *view.View, id policy.ItemID, m *session.Message
 	}
 }
 
-// NextReminders returns the number of characters of the reminders on no line that the client adds to the next request
-// after v.
+// NextReminders returns how many characters of reminders the client would add to one more request, directly after the
+// last message in v. It counts only the reminders that no line of the file records.
 func NextReminders(v *view.View) (characters int) {
 	version := sender(v)
 	r := newOwnReminders(v, session.FrameOf(version))

@@ -12,7 +12,7 @@ import (
 )
 
 // Read what a request sends under a policy, and write it as a session that the agent goes on from.
-func ExamplePayload() {
+func ExampleRequestBody() {
 	file, err := session.Load("../../testdata/sessions/big.jsonl", session.LoadOptions{})
 	if err != nil {
 		log.Fatal(err)
@@ -35,7 +35,7 @@ func ExamplePayload() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	body, err := wire.Payload(view, pol)
+	body, err := wire.RequestBody(view, pol)
 	if err != nil {
 		log.Fatal(err)
 	}

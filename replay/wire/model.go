@@ -14,8 +14,8 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Model returns the model view as messages. It leaves out items that are not sent, such as an attachment that only the
-// client uses. An error comes from reading the session's file.
+// Model returns the model view as the messages of a body. It leaves out items that are not sent, such as an attachment
+// that only the client uses. An error comes from reading the session's file.
 func Model(v *view.View) (*Body, error) {
 	r := renderer{View: v, conv: v.Conversation(), body: &Body{}}
 	messages := r.messages()
@@ -35,8 +35,8 @@ func Model(v *view.View) (*Body, error) {
 	return r.body, nil
 }
 
-// Item returns the blocks of an item in the model view; none where it is not sent. An error comes from reading the
-// session's file.
+// Item returns the blocks that an item has in the model view; none if the item is not sent. An error comes from reading
+// the session's file.
 func Item(v *view.View, id policy.ItemID) ([]BodyBlock, error) {
 	r := renderer{View: v, conv: v.Conversation()}
 	return r.blocks(id)

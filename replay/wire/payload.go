@@ -9,10 +9,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Payload returns what the client sends under a policy: the model view, the cache breakpoints, the cache edits in the
-// messages that carry them, and the parameters of the server's own edits. The messages still contain what the server
-// then clears. An error comes from reading the session's file.
-func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
+// RequestBody returns the request body that the client sends under a policy. It has the messages of the model view, the
+// cache breakpoints, the cache edits in the messages that carry them, and the edits that the server is asked to make
+// (context_management). The body still contains the content that the server then clears; the payload of package policy
+// does not. An error comes from reading the session's file.
+func RequestBody(v *view.View, pol *policy.Policy) (*Body, error) {
 	b, err := Model(v)
 	if err != nil {
 		return nil, err
@@ -32,14 +33,14 @@ func Payload(v *view.View, pol *policy.Policy) (*Body, error) {
 	return b, nil
 }
 
-// IndexOf returns the index of the message with blocks of an item, or -1.
+// IndexOf returns the index of the first message that has a block of an item, or -1.
 func (b *Body) IndexOf(id policy.ItemID) int {
 	return slices.IndexFunc(b.Messages, func(m BodyMessage) bool {
 		return slices.ContainsFunc(m.Blocks, func(bl BodyBlock) bool { return bl.Source.Item == id })
 	})
 }
 
-// Mark puts the cache breakpoints of a policy into the first n messages, as if the body ended after them.
+// Mark puts the cache breakpoints of a policy into the first n messages, as if the body had no other messages.
 func (b *Body) Mark(v *view.View, pol *policy.Policy, n int) {
 	b.Automatic = pol.Cache.Breakpoints == policy.BreakpointsAutomatic
 	if pol.Cache.TTL == longTTL {

@@ -9,9 +9,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-// Placeholders returns the number of placeholders, in the body of the last main request, for words of the client on no
-// line, and the number of characters of these words. v is the view at or after that request. An error comes from
-// reading the session's file.
+// Placeholders returns the number of placeholders in the body of the session's last main request. Each placeholder
+// stands for words of the client that no line of the file records; characters is the total length of these words. v is
+// the view at that request or at the end of the file. An error comes from reading the session's file.
 func Placeholders(v *view.View) (count, characters int, err error) {
 	conv := v.Conversation()
 	if conv.Product != session.Product {

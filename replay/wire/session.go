@@ -21,37 +21,39 @@ import (
 // SessionFileOptions are the options of Session.
 type SessionFileOptions struct {
 	Policy   string // name of the policy
-	Request  int    // number of the main request for which the view is
+	Request  int    // number of the main request at which the view was taken
 	Overhead int    // tokens that the client counts in addition to the messages
 	Client   string // version of Claude Code to write on the lines, for a session of another agent
 	Title    string // title of the session; "": none
 }
 
-// SessionFile is a view as a session file of Claude Code. Claude Code can resume it, and ctxkit reads it.
+// SessionFile is a view in the form of a session file of Claude Code. Claude Code can resume it, and ctxkit can read
+// it.
 type SessionFile struct {
-	ID       string   // of the session: a uuid that depends on the view, the policy and the request
-	CWD      string   // folder in which Claude Code resumes it
+	ID       string   // id of the session: a uuid computed from the view, the policy and the request
+	CWD      string   // folder in which Claude Code can resume the session
 	Lines    [][]byte // lines without their newlines
 	Files    []ResultFile
 	Messages []BodyMessage // the messages in Lines
-	Tokens   int           // tokens of Messages by the counter of the replay, without the overhead
+	Tokens   int           // tokens of Messages, counted with the counter of the replay, without the overhead
 
-	StandIns int // texts of the policy of which only the size is known
-	Unsigned int // thinking blocks that the API would refuse, because another vendor's model wrote them
-	Renamed  int // calls whose ids the API would refuse
-	Opaque   int // blocks that only the recording agent can read
+	StandIns int // number of texts of the policy whose size is known and whose words are not
+	Unsigned int // number of thinking blocks that are left out because another vendor's model wrote them
+	Renamed  int // number of calls whose ids are changed because the API would refuse them
+	Opaque   int // number of blocks that only the agent that recorded the session can read
 }
 
-// ResultFile is the file of an offloaded tool result, of which a line holds a stub.
+// ResultFile is the file with the full text of an offloaded tool result. The session file holds only a stub of such a
+// result.
 type ResultFile struct{ Name, Text string }
 
 // Session returns a view as a session file: one chain of lines with new ids and the content of the model view. Results
-// that the policy would have the server clear (payload-only edits) are cleared in the file. What the server leaves out
-// without an edit stays.
+// that the policy would have the server clear (payload-only edits) are cleared in the file. Content that the server
+// drops without being asked, such as the thinking of earlier turns, stays in the file.
 //
-// Blocks are those of Model, with three exceptions in sessions of other agents: thinking of other vendors' models is
-// left out; a block of a type that only its agent knows becomes a text that names the type; ids of calls have only the
-// characters that the API accepts. An error comes from reading the session's file.
+// In sessions of other agents, blocks differ from those of the function Model in three ways: thinking of other vendors'
+// models is left out; a block whose type only the agent knows becomes a text that names the type; ids of calls have
+// only characters that the API accepts. An error comes from reading the session's file.
 func Session(v *view.View, o SessionFileOptions) (*SessionFile, error) {
 	w := sessionWriter{
 		renderer:           renderer{View: v, conv: v.Conversation(), body: &Body{}, shown: true},

@@ -1,10 +1,10 @@
-// Package wire turns the view that a policy leaves at one request into a body for the Messages API: Model returns the
-// messages, Payload adds cache breakpoints and edits for the API. Session writes a view as a session file, which Claude
-// Code can resume. The terms are those of package policy.
+// Package wire turns the view that a policy leaves at one request into a body for the Messages API. The function Model
+// returns the messages; RequestBody adds cache breakpoints and edits for the API. The function Session writes a view as
+// a session file, which Claude Code can resume. The terms are those of package policy.
 //
 // Blocks have their recorded bytes unless an edit replaced them. No session file holds the session's system prompt or
-// its tool definitions, so a Body has no tools, and System only for a model call of a policy whose system prompt is
-// known.
+// its tool definitions. A Body therefore has no tools. It has a System only where it is the body of an own request of
+// the policy, such as for a summary, and the system prompt of that request is known.
 package wire
 
 import (
@@ -20,34 +20,35 @@ import (
 type Body struct {
 	Model     string // "": left out
 	MaxTokens int    // 0: left out
-	System    string // "": left out
+	System    string // system prompt; "": left out
 	Automatic bool   // cache_control of the whole body: the server itself puts the cache breakpoint on the last block
-	TTL       string // of Automatic; "": the server's default
+	TTL       string // TTL of that cache breakpoint; "": the server's default
 	Edits     []any  // elements of context_management.edits
 	Messages  []BodyMessage
 }
 
-// BodyMessage is one message of the API. Adjacent messages of one role are merged, unless one carries a cache edit that
-// deletes a block of the other.
+// BodyMessage is one message of the API. Neighbouring messages with the same role are merged, unless one of them
+// carries a cache edit that deletes a block of the other.
 type BodyMessage struct {
 	Role   session.Role
 	Blocks []BodyBlock
 }
 
-// Whole is the index in BodyBlock.Source of a block that is not a block of its item: the payload or an edit added it.
+// Whole is the value of Block in the Source of a BodyBlock that RequestBody or an edit added. Such a block has no index
+// in its item.
 const Whole = -1
 
 // BodyBlock is one content block.
 type BodyBlock struct {
-	Source         policy.Target // the item and its block; Block is Whole where the payload or an edit added the block
+	Source         policy.Target // the item and the index of the block in it; for a block that RequestBody or an edit added, the index is Whole
 	Type           string        // type in the API: "text", "tool_result" …
 	ToolUse        string        // for tool_use and tool_result: the id of the call
-	JSON           []byte        // as sent, but without the members of the next two fields
+	JSON           []byte        // the block as sent, but without cache_control and cache_reference
 	CacheControl   *CacheControl // cache breakpoint after this block; nil: none
-	CacheReference bool          // sent with a cache_reference, by which a cache edit can name the block
+	CacheReference bool          // the block is sent with a cache_reference, with which a cache edit can name it
 }
 
-// CacheControl is a cache breakpoint.
+// CacheControl is the cache_control of a block, which makes the block a cache breakpoint.
 type CacheControl struct {
 	Type string `json:"type"`
 	TTL  string `json:"ttl,omitempty"`
@@ -80,7 +81,7 @@ func (m *BodyMessage) Append(dst []byte) []byte {
 	return append(dst, `]}`...)
 }
 
-// Drop removes blocks, and messages without blocks.
+// Drop removes the blocks whose Source is in list, and the messages that then have no blocks.
 func (b *Body) Drop(list []policy.Target) {
 	for i := range b.Messages {
 		b.Messages[i].Blocks = slices.DeleteFunc(b.Messages[i].Blocks, func(block BodyBlock) bool { return slices.Contains(list, block.Source) })
@@ -88,7 +89,8 @@ func (b *Body) Drop(list []policy.Target) {
 	b.Messages = slices.DeleteFunc(b.Messages, func(m BodyMessage) bool { return len(m.Blocks) == 0 })
 }
 
-// Append appends the body's JSON to dst, with one message per line. It returns an error where Edits cannot be encoded.
+// Append appends the body's JSON to dst, with each message on a line of its own. It returns an error if Edits cannot be
+// encoded.
 func (b *Body) Append(dst []byte) ([]byte, error) {
 	dst = append(dst, "{\n"...)
 	member := func(name string, value any) {

@@ -194,7 +194,7 @@ func TestPayload(t *testing.T) {
 		{"an edit goes with its target", cached, []policy.Edit{drop, {Kind: policy.KindSummarize, Keep: []policy.ItemID{5}}}, []string{mark(plain[4])}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := must.Get(wire.Payload(viewOf(t, conv, tt.edits...), tt.pol))(t)
+			b := must.Get(wire.RequestBody(viewOf(t, conv, tt.edits...), tt.pol))(t)
 			must.Equal(t, lines(t, b), tt.want)
 			js, err := b.Append(nil)
 			if automatic := strings.Contains(string(js), "\n\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"},\n"); err != nil || automatic != (tt.pol.Cache.Breakpoints == policy.BreakpointsAutomatic) {
@@ -207,7 +207,7 @@ func TestPayload(t *testing.T) {
 // TestMarkPassesThinking holds that thinking never carries a breakpoint.
 func TestMarkPassesThinking(t *testing.T) {
 	conv := chainOf(t, loop[0], `{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"thinking","thinking":"hm","signature":"c2ln"}]}`)
-	b := must.Get(wire.Payload(viewOf(t, conv), &policy.Policy{}))(t)
+	b := must.Get(wire.RequestBody(viewOf(t, conv), &policy.Policy{}))(t)
 	want := `{"role":"assistant","content":[{"type":"text","text":"So.","cache_control":{"type":"ephemeral"}},{"type":"thinking","thinking":"hm","signature":"c2ln"}]}`
 	must.Equal(t, lines(t, b)[1], want)
 }
@@ -219,7 +219,7 @@ func TestContextManagement(t *testing.T) {
 		"anthropic-context-editing": `"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":100000},"keep":{"type":"tool_uses","value":3}}]},`,
 	} {
 		pol := must.Get(preset.Load(name, reg))(t)
-		b := must.Get(wire.Payload(viewOf(t, chainOf(t, loop...)), pol))(t)
+		b := must.Get(wire.RequestBody(viewOf(t, chainOf(t, loop...)), pol))(t)
 		js := must.Get(b.Append(nil))(t)
 		got := ""
 		for _, l := range strings.Split(string(js), "\n") {
@@ -264,7 +264,7 @@ func TestSessions(t *testing.T) {
 				if (n+i)%step != 0 && n <= len(f.Main.Requests) {
 					return true
 				}
-				body := must.Get(wire.Payload(v, pol))(t)
+				body := must.Get(wire.RequestBody(v, pol))(t)
 				js, err := body.Append(nil)
 				if err != nil || !json.Valid(js) {
 					t.Fatalf("%s %s request %d: %v: %.200s", file, name, n, err, js)

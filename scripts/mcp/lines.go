@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -31,7 +32,7 @@ func validLines(in io.Reader, out io.Writer) io.ReadCloser {
 		for {
 			line, err := lines.ReadBytes('\n')
 			if len(bytes.TrimSpace(line)) > 0 {
-				if _, wrong := jsonrpc.DecodeMessage(line); wrong == nil {
+				if _, wrong := jsonrpc.DecodeMessage(line); wrong == nil && json.Valid(line) { // one message, with nothing behind it
 					_, _ = to.Write(line) // fails only where the session has ended
 				} else {
 					fmt.Fprintln(out, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a JSON-RPC 2.0 message on one line"}}`)

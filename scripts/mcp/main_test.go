@@ -51,11 +51,11 @@ func TestWaiting(t *testing.T) {
 func TestValidLines(t *testing.T) {
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
 	var out bytes.Buffer
-	passed, err := io.ReadAll(validLines(strings.NewReader("{\"id\":1}\n\n"+ping+"nonsense\n[1]\n"+ping+"{"), &out))
+	passed, err := io.ReadAll(validLines(strings.NewReader("{\"id\":1}\n\n"+ping+"nonsense\n[1]\n"+strings.TrimSpace(ping)+" {}\n"+ping+"{"), &out))
 	if err != nil || string(passed) != ping+ping {
 		t.Errorf("passed %q, %v", passed, err)
 	}
-	if got := strings.Count(out.String(), `"code":-32600`); got != 4 || strings.Count(out.String(), "\n") != 4 {
+	if got := strings.Count(out.String(), `"code":-32600`); got != 5 || strings.Count(out.String(), "\n") != 5 {
 		t.Errorf("answered with %q", out.String())
 	}
 }

@@ -84,6 +84,7 @@ func (c *converter) session() {
 		case !c.paired[k]: // of a compaction that is not there
 			c.compaction(k, k)
 		}
+		m.parts = nil // what is put needs no memory while the rest is read
 	}
 	for i := range prunes {
 		c.prune(&prunes[i])

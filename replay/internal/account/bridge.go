@@ -11,38 +11,39 @@ import (
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
-// The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the simulated
-// recorded session, StepModel to the same under Options.Model, and the steps after it to the policy.
+// The names of the steps of a bridge, in their order. The steps before StepModel lead from the bill to the cost of
+// replaying the recorded track. StepModel leads from there to the cost of replaying it with Options.Model. The steps
+// after StepModel lead to the cost of replaying the policy.
 const (
 	StepCopies     = "copies"               // calls that several sessions record: counted once in the bill, but in the replay of each session
 	StepSubagents  = "subagents"            // calls of subagents, which this replay leaves out
 	StepBranches   = "left_branches"        // calls on abandoned branches, which no replay makes
-	StepAttempts   = "attempts"             // further models within a request: models that declined, advisors
+	StepAttempts   = "attempts"             // calls of other models within a request: models that declined, and advisors
 	StepSearches   = "searches"             // web searches by the API
 	StepWarming    = "warming"              // renewals of the prompt cache
 	StepOther      = "other_calls"          // other requests of the client, which no replay makes
-	StepRuns       = "runs"                 // calls of which only a sum per client process is recorded
+	StepRuns       = "runs"                 // calls of which the file has only a sum for each client process
 	StepModifiers  = "modifiers"            // surcharges and discounts for speed, region, service tier and time, which the simulation leaves out
-	StepRounds     = "iterations"           // iterations within a request before its last one
+	StepRounds     = "iterations"           // runs of the model within one request, except the last run
 	StepUnreported = "without_usage"        // requests without recorded usage
 	StepOutputs    = "estimated_outputs"    // responses without a reliable output count
 	StepCounted    = "counted_otherwise"    // requests whose simulated input is larger or smaller than the recorded input
-	StepFirst      = "first_request"        // the first request: what it read that other sessions, or requests before the file, had left in the prompt cache
-	StepRead       = "cache_read"           // the other requests: simulated less recorded cache reads
-	StepWritten    = "cache_written"        // the other requests: simulated less recorded cache writes
-	StepUncached   = "cache_uncached"       // the other requests: simulated less recorded uncached input
-	StepClient     = "client_calls"         // calls of the recorded client that the simulation makes and whose usage is on no line: compactions
+	StepFirst      = "first_request"        // the first request: what it read from the prompt cache that other sessions, or requests before the file, had written
+	StepRead       = "cache_read"           // the other requests: simulated minus recorded cache reads
+	StepWritten    = "cache_written"        // the other requests: simulated minus recorded cache writes
+	StepUncached   = "cache_uncached"       // the other requests: simulated minus recorded uncached input
+	StepClient     = "client_calls"         // compactions of the recorded client: a replay makes their calls, and no line of the file records their usage
 	StepModel      = "model"                // the prices and the tokenizer of Options.Model
-	StepIdeal      = OfPolicy + "ideal"     // input under a prompt cache that keeps every prefix; this and the following steps are policy less recorded session
-	StepBreaks     = OfPolicy + "breaks"    // input that the prompt cache lost because of edits
+	StepIdeal      = OfPolicy + "ideal"     // input under a prompt cache that keeps every prefix; this step and all later ones are policy minus recorded track
+	StepBreaks     = OfPolicy + "breaks"    // input that is not read from the prompt cache because edits changed the prefix
 	StepLifetime   = OfPolicy + "lifetime"  // content that is written again because its cache entry has expired
 	StepPlacement  = OfPolicy + "placement" // content that no cache breakpoint or look-back covers, or that is too short to be cached
 	StepOwnCalls   = OfPolicy + "own_calls" // own requests of the policy
 	StepOutput     = OfPolicy + "output"    // output of main requests
 )
 
-// OfPolicy is the prefix of the names of the steps from StepIdeal on, which compare the policy with the simulated
-// recorded session.
+// OfPolicy is the prefix of the names of StepIdeal and the steps after it. These steps compare the policy with a replay
+// of the recorded track.
 const OfPolicy = "policy_"
 
 // Steps returns the names of the steps of a bridge in their order.

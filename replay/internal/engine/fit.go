@@ -51,8 +51,8 @@ func Precedes(conv *session.Conversation, b *session.Boundary) bool {
 	return b.Trigger == "auto" && b.Request >= 1 && b.Request <= len(conv.Requests)
 }
 
-// NearCompactions returns the numbers of the main requests at which a compaction by a policy is no false alarm: a
-// compaction is recorded before that request or before the previous one.
+// NearCompactions returns the numbers of the main requests at which a compaction by a policy counts as no false alarm:
+// a compaction is recorded directly before that request or directly before the previous one.
 func NearCompactions(conv *session.Conversation) map[int]bool {
 	near := map[int]bool{}
 	for i := range conv.Boundaries {
