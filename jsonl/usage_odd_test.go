@@ -25,12 +25,13 @@ true                     | no number
 1.5                      | no number
 {}                       | no number
 `, func(value, odd string) {
-		for name, form := range map[string]string{
-			"input_tokens": `{"input_tokens":%s,"output_tokens":3}`, "output_tokens": `{"input_tokens":3,"output_tokens":%s}`,
-			"ephemeral_5m_input_tokens": `{"input_tokens":3,"cache_creation":{"ephemeral_5m_input_tokens":%s}}`,
-			"thinking_tokens":           `{"input_tokens":3,"output_tokens_details":{"thinking_tokens":%s}}`,
-			"cache_read_input_tokens":   `{"input_tokens":3,"iterations":[{"type":"message","cache_read_input_tokens":%s}]}`,
-		} {
+		must.Rows(t, `
+input_tokens              | {"input_tokens":%s,"output_tokens":3}
+output_tokens             | {"input_tokens":3,"output_tokens":%s}
+ephemeral_5m_input_tokens | {"input_tokens":3,"cache_creation":{"ephemeral_5m_input_tokens":%s}}
+thinking_tokens           | {"input_tokens":3,"output_tokens_details":{"thinking_tokens":%s}}
+cache_read_input_tokens   | {"input_tokens":3,"iterations":[{"type":"message","cache_read_input_tokens":%s}]}
+`, func(name, form string) {
 			line := `{"type":"assistant","uuid":"a","message":{"role":"assistant","usage":` + fmt.Sprintf(form, value) + `}}`
 			r := NewReader(strings.NewReader(line), "f", ReadOptions{})
 			if !r.Scan() || r.Item().Entry == nil {
@@ -43,6 +44,6 @@ true                     | no number
 			if odd != "" && (m.HasUsage || m.Usage != Usage{} || !strings.HasPrefix(m.OddUsage, name+" is "+value[:min(len(value), 9)]) || !strings.Contains(m.OddUsage, odd)) {
 				t.Errorf("%s of %s: %q, %+v", name, value, m.OddUsage, m.Usage)
 			}
-		}
+		})
 	})
 }

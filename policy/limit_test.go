@@ -31,24 +31,21 @@ func TestLimits(t *testing.T) {
 }
 
 func TestCompactsAt(t *testing.T) {
-	for _, tt := range []struct {
-		stages   string
-		at       int
-		fitsFrom string
-	}{
-		{"[bare, sweep, trim]", 0, ""},
-		{"[compress]", 150000, "2.0"},
-		{"[compress: {enabled: false}]", 0, "2.0"},
-		{"[recall, compress]", 150000, "2.0"},
-		{"[fold]", 120000, ""},
-		{"[fold, compress]", 120000, "2.0"},
-		{"[fold: {at: 170000}, compress]", 150000, "2.0"},
-	} {
-		p := mustDecode(t, "p.yaml", "stages: "+tt.stages+"\n", nil)
-		if at, from := p.CompactsAt(Circumstances{Window: 200000}), p.FitsFrom(); at != tt.at || from != tt.fitsFrom {
-			t.Errorf("%s: compacts at %d, fits from %q, want %d, %q", tt.stages, at, from, tt.at, tt.fitsFrom)
+	must.Rows(t, `
+# stages | at | fitsFrom
+[bare, sweep, trim]          | 0      | ""
+[compress]                   | 150000 | 2.0
+[compress: {enabled: false}] | 0      | 2.0
+[recall, compress]           | 150000 | 2.0
+[fold]                       | 120000 | ""
+[fold, compress]             | 120000 | 2.0
+[fold: {at: 170000}, compress] | 150000 | 2.0
+`, func(stages string, theAt int, fitsFrom string) {
+		p := mustDecode(t, "p.yaml", "stages: "+stages+"\n", nil)
+		if at, from := p.CompactsAt(Circumstances{Window: 200000}), p.FitsFrom(); at != theAt || from != fitsFrom {
+			t.Errorf("%s: compacts at %d, fits from %q, want %d, %q", stages, at, from, theAt, fitsFrom)
 		}
-	}
+	})
 }
 
 func TestThousands(t *testing.T) {

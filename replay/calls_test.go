@@ -67,30 +67,26 @@ func TestClearedResultsStayCleared(t *testing.T) {
 	s.answer(context(27100), text(40))
 	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:01.000Z"
 	conv := s.load(t)
-	for _, c := range []struct {
-		name, yaml string
-		want       int // results that stay cleared
-		events     int // and as the events count them
-	}{
-		{"deleted on the server, then cleared by the client, the deletion lifted",
-			"microcompact_time: {keep_recent: 4}\n  - microcompact_cached: {trigger: 4, keep: 1}", 2, 3 + 2 + 3},
-		{"a call's input is no result", "clear_tool_uses: {trigger: {tool_uses: 3}, keep: 2, clear_tool_inputs: true}", 4, 4},
-		{"cut, then cleared", "tool_result_budget: {tool_max_chars: {Read: 3000}}\n  - microcompact_time: {keep_recent: 4}", 6, 8},
-	} {
-		tl := replayed(t, conv, written(t, "name: mine\nstages:\n  - "+c.yaml+"\n"), replay.Options{})
+	must.Rows(t, `
+# name | yaml | want | events
+deleted on the server, then cleared by the client, the deletion lifted | "microcompact_time: {keep_recent: 4}\n  - microcompact_cached: {trigger: 4, keep: 1}" | 2 | 8
+a call's input is no result | clear_tool_uses: {trigger: {tool_uses: 3}, keep: 2, clear_tool_inputs: true} | 4 | 4
+cut, then cleared           | "tool_result_budget: {tool_max_chars: {Read: 3000}}\n  - microcompact_time: {keep_recent: 4}" | 6 | 8
+`, func(name, yaml string, want, theEvents int) {
+		tl := replayed(t, conv, written(t, "name: mine\nstages:\n  - "+yaml+"\n"), replay.Options{})
 		events, texts := 0, []string{}
 		for _, ev := range tl.Events {
 			events += ev.Results
 			texts = append(texts, fmt.Sprintf("%s %d", ev.Kind, ev.Results))
 		}
-		if tl.Totals.Cleared != c.want || events != c.events {
-			t.Errorf("%s: %d results cleared, want %d; events tell of %d, want %d: %v", c.name, tl.Totals.Cleared, c.want, events, c.events, texts)
+		if tl.Totals.Cleared != want || events != theEvents {
+			t.Errorf("%s: %d results cleared, want %d; events tell of %d, want %d: %v", name, tl.Totals.Cleared, want, events, theEvents, texts)
 		}
 		rows := mains(tl)
 		if last := rows[len(rows)-1]; tl.Totals.ClearedTokens != last.Raw-last.Payload || last.Raw == last.Payload {
-			t.Errorf("%s: %d tokens cleared, the last payload is %d short of raw", c.name, tl.Totals.ClearedTokens, last.Raw-last.Payload)
+			t.Errorf("%s: %d tokens cleared, the last payload is %d short of raw", name, tl.Totals.ClearedTokens, last.Raw-last.Payload)
 		}
-	}
+	})
 }
 
 // TestInflatedCompressionIsBilled: Gemini CLI throws a summary away that is larger than what it stands for, and has

@@ -528,37 +528,33 @@ func TestLostAtBoundary(t *testing.T) {
 // TestFallOfContext is decision 3: a fall of more than 2,000 tokens that no line explains is told, and every view
 // shares it.
 func TestFallOfContext(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		fell   int
-		model  string
-		reason string // "": no event
-	}{
-		{"2,000", 2000, "", ""},
-		{"2,001", 2001, "", "no line says why"},
-		{"a model switch", 5000, "claude-opus-5", "model switch from claude-opus-4-6 to claude-opus-5"},
-		{"a small fall at a model switch", 2000, "claude-opus-5", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | fell | model | reason
+2,000          | 2000 | ""            | ""
+2,001          | 2001 | ""            | no line says why
+a model switch | 5000 | claude-opus-5 | model switch from claude-opus-4-6 to claude-opus-5
+a small fall at a model switch | 2000 | claude-opus-5 | ""
+`, func(theName string, fell int, model, reason string) {
+		t.Run(theName, func(t *testing.T) {
 			s := loop(20000, 21200, 22400)
-			if tt.model != "" {
-				s.model = tt.model
+			if model != "" {
+				s.model = model
 			}
 			s.user(40)
-			s.answer(context(22400-tt.fell), text(40))
+			s.answer(context(22400-fell), text(40))
 			s.user(40)
-			s.answer(context(22500-tt.fell), text(40))
+			s.answer(context(22500-fell), text(40))
 			conv := s.load(t)
 			recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
 			switch {
-			case tt.reason == "" && len(recorded.Events) > 0:
+			case reason == "" && len(recorded.Events) > 0:
 				t.Errorf("events %+v", recorded.Events)
-			case tt.reason == "":
+			case reason == "":
 			case len(recorded.Events) != 1:
 				t.Errorf("events %+v, want one", recorded.Events)
 			default:
 				ev := recorded.Events[0]
-				if ev.Kind != policy.KindInferred || *ev.Request != 4 || ev.Saved != 0 || ev.Detail["fell"] != tt.fell || !strings.Contains(ev.Reason, tt.reason) {
+				if ev.Kind != policy.KindInferred || *ev.Request != 4 || ev.Saved != 0 || ev.Detail["fell"] != fell || !strings.Contains(ev.Reason, reason) {
 					t.Errorf("event %+v", ev)
 				}
 			}
@@ -570,7 +566,7 @@ func TestFallOfContext(t *testing.T) {
 				}
 			}
 		})
-	}
+	})
 }
 
 // TestUnrecordedMicrocompaction is decision 3: what the client's rule clears leaves the record alone, not the views

@@ -129,41 +129,39 @@ func TestRefused(t *testing.T) {
 // is not also counted as one that the API refuses.
 func TestBlocked(t *testing.T) {
 	conv := longRun(t, 300000)
-	for _, c := range []struct {
-		name, window, stages string
-		from                 int // used tokens from which on requests are blocked; 0: none is
-	}{
-		{"automatic compaction is off", "auto_compact: false", "autocompact: {enabled: false}", 197000},
-		{"with a limit of its own", "auto_compact: false, blocking_limit: 120000", "autocompact: {enabled: false}", 120000},
-		{"a client that holds nothing back while it compacts", "blocking: auto_off", "autocompact: {enabled: false}", 0},
-		{"it compacts in time", "auto_compact: true", "autocompact: {}", 0},
-		{"it compacts at the limit", "auto_compact: true, blocking_limit: 50000, pct_override: '1'", "autocompact: {summary: [fixed: 100]}", 0},
-		{"no such client", "", "opencode_prune: {}", 0},
-	} {
-		window := c.window
+	must.Rows(t, `
+# name | window | stages | from
+automatic compaction is off | auto_compact: false | autocompact: {enabled: false} | 197000
+with a limit of its own     | auto_compact: false, blocking_limit: 120000 | autocompact: {enabled: false} | 120000
+a client that holds nothing back while it compacts | blocking: auto_off  | autocompact: {enabled: false} | 0
+it compacts in time         | auto_compact: true  | autocompact: {}    | 0
+it compacts at the limit    | auto_compact: true, blocking_limit: 50000, pct_override: '1' | autocompact: {summary: [fixed: 100]} | 0
+no such client              | ""                  | opencode_prune: {} | 0
+`, func(name, theWindow, stages string, from int) {
+		window := theWindow
 		if window != "" {
 			window = ", " + window
 		}
-		tl := replayed(t, conv, written(t, "name: mine\nwindow: {context: 200000"+window+"}\n"+stagesOf(c.stages)), replay.Options{})
+		tl := replayed(t, conv, written(t, "name: mine\nwindow: {context: 200000"+window+"}\n"+stagesOf(stages)), replay.Options{})
 		blocked := 0
 		for _, q := range mains(tl) {
 			is := false
 			for _, n := range q.Events {
 				ev := tl.Events[n]
 				is = is || ev.Kind == policy.KindBlock
-				if c.from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && (ev.Detail["over"] != q.Used-c.from || ev.Before != q.Payload || ev.After != q.Payload)) {
-					t.Errorf("%s: request %d, used %d: %s %+v", c.name, q.N, q.Used, ev.Reason, ev.Detail)
+				if from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && (ev.Detail["over"] != q.Used-from || ev.Before != q.Payload || ev.After != q.Payload)) {
+					t.Errorf("%s: request %d, used %d: %s %+v", name, q.N, q.Used, ev.Reason, ev.Detail)
 				}
 			}
-			must.Equal(t, is, c.from > 0 && q.Used >= c.from, c.name, q.N, q.Used)
+			must.Equal(t, is, from > 0 && q.Used >= from, name, q.N, q.Used)
 			if is {
 				blocked++
 			}
 		}
-		if tl.Totals.Blocked != blocked || tl.Totals.Refused < blocked || c.from > 0 == (blocked == 0) {
-			t.Errorf("%s: %d blocked of %d refused, want %d", c.name, tl.Totals.Blocked, tl.Totals.Refused, blocked)
+		if tl.Totals.Blocked != blocked || tl.Totals.Refused < blocked || from > 0 == (blocked == 0) {
+			t.Errorf("%s: %d blocked of %d refused, want %d", name, tl.Totals.Blocked, tl.Totals.Refused, blocked)
 		}
-	}
+	})
 }
 
 // failing is a stage of its own: at its requests a summary of a size, or a failure.

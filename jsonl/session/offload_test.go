@@ -48,24 +48,22 @@ func loadFile(t *testing.T, path string, opt session.LoadOptions) *session.Conve
 // TestOffload: offloaded results are found beside the session and read back.
 func TestOffload(t *testing.T) {
 	text := strings.Repeat("zeile mit \"Anführung\" und 漢字 🙂\n", 5000)
-	for _, tt := range []struct {
-		name, session, result, path string
-		opt                         string
-	}{
-		{name: "by the call's id", session: "s.jsonl", result: "s/tool-results/toolu_1.txt", path: "/home/u/.claude/s/tool-results/toolu_1.txt"},
-		{name: "an array", session: "s.jsonl", result: "s/tool-results/toolu_1.json", path: "/home/u/.claude/s/tool-results/toolu_1.json"},
-		{name: "by the name in the stub", session: "s.jsonl", result: "s/tool-results/b12345678.txt", path: "/home/u/.claude/s/tool-results/b12345678.txt"},
-		{name: "by the name in a stub of another system", session: "s.jsonl", result: "s/tool-results/b12345678.txt", path: `C:\Users\u\s\tool-results\b12345678.txt`},
-		{name: "a subagent's", session: "s/subagents/agent-1.jsonl", result: "s/tool-results/toolu_1.txt", path: "x"},
-		{name: "a folder given", session: "s.jsonl", result: "elsewhere/toolu_1.txt", path: "x", opt: "elsewhere"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := inFolder(t, map[string]string{tt.session: offloaded("toolu_1", tt.path), tt.result: text})
+	must.Rows(t, `
+# name | session | result | path | opt
+by the call's id        | s.jsonl                   | s/tool-results/toolu_1.txt   | /home/u/.claude/s/tool-results/toolu_1.txt | ""
+an array                | s.jsonl                   | s/tool-results/toolu_1.json  | /home/u/.claude/s/tool-results/toolu_1.json | ""
+by the name in the stub | s.jsonl                   | s/tool-results/b12345678.txt | /home/u/.claude/s/tool-results/b12345678.txt | ""
+by the name in a stub of another system | s.jsonl                   | s/tool-results/b12345678.txt | C:\Users\u\s\tool-results\b12345678.txt | ""
+a subagent's            | s/subagents/agent-1.jsonl | s/tool-results/toolu_1.txt   | x | ""
+a folder given          | s.jsonl                   | elsewhere/toolu_1.txt        | x | elsewhere
+`, func(name, theSession, result, path, theOpt string) {
+		t.Run(name, func(t *testing.T) {
+			dir := inFolder(t, map[string]string{theSession: offloaded("toolu_1", path), result: text})
 			var opt session.LoadOptions
-			if tt.opt != "" {
-				opt.Offload = filepath.Join(dir, tt.opt)
+			if theOpt != "" {
+				opt.Offload = filepath.Join(dir, theOpt)
 			}
-			conv := loadFile(t, filepath.Join(dir, tt.session), opt)
+			conv := loadFile(t, filepath.Join(dir, theSession), opt)
 			wantNoWarning(t, conv)
 			bl := conv.Messages[2].Blocks[0]
 			if conv.Offloads != (session.OffloadCount{Read: 1}) || bl.Offload == nil {
@@ -74,13 +72,13 @@ func TestOffload(t *testing.T) {
 			if want := jsonl.Measure(text); bl.Offload.Text != want {
 				t.Errorf("lengths %+v, want %+v", bl.Offload.Text, want)
 			}
-			if want := filepath.Join(dir, filepath.FromSlash(tt.result)); bl.Offload.Path != want {
+			if want := filepath.Join(dir, filepath.FromSlash(result)); bl.Offload.Path != want {
 				t.Errorf("path %s, want %s", bl.Offload.Path, want)
 			}
 			must.Both(conv.OffloadText(2, 0))(t, text, nil)
 			must.Both(conv.OffloadText(0, 0))(t, "", nil)
 		})
-	}
+	})
 }
 
 // TestOffloadBytes: what is no UTF-8 reads as U+FFFD, in the lengths too.

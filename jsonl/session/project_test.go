@@ -411,20 +411,17 @@ func TestFind(t *testing.T) {
 	f.write("-home-dev-b/sub/deep/"+idC+".jsonl", "")
 	outside := newFolder(t)
 	f.link(outside.write("x.jsonl", ""), "-home-dev-a/"+idC+".jsonl")
-	for _, c := range []struct {
-		id    string
-		want  string
-		exact bool
-	}{
-		{idA, "-home-dev-a/" + idA + ".jsonl", true},
-		{idB, "-home-dev-b/" + idB + ".jsonl.gz", true},
-		{"bbbb", "-home-dev-b/" + idB + "-again.jsonl -home-dev-b/" + idB + ".jsonl.gz", false},
-		{idC, "", false},
-		{"../x", "", false},
-		{"a", "-home-dev-a/" + idA + ".jsonl", false},
-		{"agent-", "-home-dev-b/agent-b1.jsonl", false},
-	} {
-		paths, exact, err := Find(f.dir, c.id)
+	must.Rows(t, `
+# id | want | exact
+aaaaaaaa-0000-4000-8000-000000000001 | -home-dev-a/aaaaaaaa-0000-4000-8000-000000000001.jsonl | true
+bbbbbbbb-0000-4000-8000-000000000002 | -home-dev-b/bbbbbbbb-0000-4000-8000-000000000002.jsonl.gz | true
+bbbb   | -home-dev-b/bbbbbbbb-0000-4000-8000-000000000002-again.jsonl -home-dev-b/bbbbbbbb-0000-4000-8000-000000000002.jsonl.gz | false
+cccccccc-0000-4000-8000-000000000003 | ""                         | false
+../x   | ""                         | false
+a      | -home-dev-a/aaaaaaaa-0000-4000-8000-000000000001.jsonl | false
+agent- | -home-dev-b/agent-b1.jsonl | false
+`, func(id, want string, theExact bool) {
+		paths, exact, err := Find(f.dir, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -432,10 +429,10 @@ func TestFind(t *testing.T) {
 			rel, _ := filepath.Rel(f.dir, paths[i])
 			paths[i] = filepath.ToSlash(rel)
 		}
-		if got := strings.Join(paths, " "); got != c.want || exact != c.exact {
-			t.Errorf("Find(%q) = %q, %v; want %q, %v", c.id, got, exact, c.want, c.exact)
+		if got := strings.Join(paths, " "); got != want || exact != theExact {
+			t.Errorf("Find(%q) = %q, %v; want %q, %v", id, got, exact, want, theExact)
 		}
-	}
+	})
 }
 
 func TestSubagentsBeside(t *testing.T) {

@@ -51,21 +51,18 @@ func TestDocumentedUsage(t *testing.T) {
 
 func TestLookBack(t *testing.T) {
 	// An entry at block 15: a breakpoint at block 38 looks at 38 to 16 and misses it, one at 37 finds it.
-	for _, tt := range []struct {
-		breakpoint int
-		read       int
-		cause      BreakCause
-	}{
-		{38, 0, LookBackOver},
-		{37, 1600, None},
-	} {
+	must.Rows(t, `
+# breakpoint | read | cause
+38 | 0    | look_back
+37 | 1600 | ""
+`, func(breakpoint, read int, theCause BreakCause) {
 		var s Sim
 		ask(t, &s, 0, 16)
-		got, cause := ask(t, &s, 1, tt.breakpoint+1)
-		if got.Read != tt.read || cause.Kind != tt.cause {
-			t.Errorf("entry at 15, breakpoint at %d: read %d (%s), want %d (%s)", tt.breakpoint, got.Read, cause, tt.read, tt.cause)
+		got, cause := ask(t, &s, 1, breakpoint+1)
+		if got.Read != read || cause.Kind != theCause {
+			t.Errorf("entry at 15, breakpoint at %d: read %d (%s), want %d (%s)", breakpoint, got.Read, cause, read, theCause)
 		}
-	}
+	})
 }
 
 func TestSeveralBreakpoints(t *testing.T) {

@@ -170,19 +170,20 @@ project | ["p"]
 }
 
 func TestQuantile(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		tenths int
-		want   float64
-	}{
-		{[]float64{5}, 5, 5}, {[]float64{1, 3}, 5, 2}, {[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 9, 10}, {[]float64{1, 2}, 10, 2}, {[]float64{1, 2}, 9, 1.9},
-	} {
+	must.Rows(t, `
+# values | tenths | want
+[5]    | 5  | 5
+[1, 3] | 5  | 2
+[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] | 9  | 10
+[1, 2] | 10 | 2
+[1, 2] | 9  | 1.9
+`, func(theValues []float64, tenths int, want float64) {
 		var values Values
-		for _, x := range c.values {
+		for _, x := range theValues {
 			values = append(values, decimal(x))
 		}
-		must.Equal(t, quantile(values, c.tenths).Cmp(decimal(c.want)), 0, c.tenths, c.values, c.want)
-	}
+		must.Equal(t, quantile(values, tenths).Cmp(decimal(want)), 0, tenths, theValues, want)
+	})
 }
 
 // get is the value of a figure by its name.

@@ -102,24 +102,21 @@ func TestGridAndSample(t *testing.T) {
 func seeded(seed uint64) func(int) int { return rand.New(rand.NewPCG(seed, 0)).IntN }
 
 func TestFront(t *testing.T) {
-	for _, c := range []struct {
-		values [][]int64
-		want   string
-	}{
-		{nil, "[]"},
-		{[][]int64{{1, 5}, {2, 4}, {2, 5}, {3, 3}}, "[true true false true]"},
-		{[][]int64{{1, 1}, {1, 1}}, "[true true]"},
-	} {
+	must.Rows(t, `
+null             | []
+[[1, 5], [2, 4], [2, 5], [3, 3]] | [true true false true]
+[[1, 1], [1, 1]] | [true true]
+`, func(theValues [][]int64, want string) {
 		var values [][]exact.Decimal
-		for _, row := range c.values {
+		for _, row := range theValues {
 			var v []exact.Decimal
 			for _, x := range row {
 				v = append(v, exact.Decimal{N: x, Known: true})
 			}
 			values = append(values, v)
 		}
-		must.Equal(t, fmt.Sprint(Front(values)), c.want, c.values)
-	}
+		must.Equal(t, fmt.Sprint(Front(values)), want, theValues)
+	})
 	// No point of the front is dominated, and every other one is by one of it.
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200 {

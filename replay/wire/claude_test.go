@@ -155,10 +155,15 @@ func TestResultsOfOneMoment(t *testing.T) {
 		for n := 1; n <= 4; n++ {
 			w.add(fmt.Sprint("a", n), "assistant", fmt.Sprintf(`"message":{"id":"m1","role":"assistant","model":"claude-sonnet-4-5","usage":{"input_tokens":10},"content":[{"type":"tool_use","id":"t%d","name":"Bash","input":{}}]}`, n))
 		}
-		for _, r := range []struct{ n, ms int }{{3, 1}, {2, 1}, {4, 2}, {1, 3}} {
-			w.parent = fmt.Sprintf("%q", fmt.Sprint("a", r.n))
-			w.add(fmt.Sprint("r", r.n), "user", fmt.Sprintf(at, r.ms, r.n, r.n))
-		}
+		must.Rows(t, `
+3 | 1
+2 | 1
+4 | 2
+1 | 3
+`, func(n, ms int) {
+			w.parent = fmt.Sprintf("%q", fmt.Sprint("a", n))
+			w.add(fmt.Sprint("r", n), "user", fmt.Sprintf(at, ms, n, n))
+		})
 		w.answer("a9", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
 		if again {
 			w.attach("x3", `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)

@@ -103,19 +103,20 @@ func TestEarlierCompaction(t *testing.T) {
 
 // TestRefused has folders that are not read, and what is said of them.
 func TestRefused(t *testing.T) {
-	for _, tt := range []struct{ name, history, window, file, want string }{
-		{"no history", "", `[{"ts":1,"type":"say","say":"text"}]`, "ui_messages.json", "name the api_conversation_history.json next to it"},
-		{"no window", `[{"role":"user","content":"x"}]`, "", "api_conversation_history.json", "a list of API messages"},
-		{"a version", `{"version":2,"messages":[]}`, `[{"ts":1,"type":"say","say":"text"}]`, "api_conversation_history.json", "history has version 2"},
-		{"empty", `[]`, `[]`, "api_conversation_history.json", "a JSON array"},
-	} {
+	must.Rows(t, `
+# name | history | window | file | want
+no history | ""                          | [{"ts":1,"type":"say","say":"text"}] | ui_messages.json | name the api_conversation_history.json next to it
+no window  | [{"role":"user","content":"x"}] | "" | api_conversation_history.json | a list of API messages
+a version  | {"version":2,"messages":[]} | [{"ts":1,"type":"say","say":"text"}] | api_conversation_history.json | history has version 2
+empty      | []                          | [] | api_conversation_history.json | a JSON array
+`, func(theName, history, window, file, want string) {
 		dir := t.TempDir()
-		for name, text := range map[string]string{"api_conversation_history.json": tt.history, "ui_messages.json": tt.window} {
+		for name, text := range map[string]string{"api_conversation_history.json": history, "ui_messages.json": window} {
 			if text == "" {
 				continue
 			}
 			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
-		must.Fail(session.Load(filepath.Join(dir, tt.file), session.LoadOptions{}))(t, tt.want, tt.name)
-	}
+		must.Fail(session.Load(filepath.Join(dir, file), session.LoadOptions{}))(t, want, theName)
+	})
 }

@@ -273,18 +273,14 @@ func FuzzConvert(f *testing.F) {
 // A compaction with which a turn begins is by change of model or effort where the turn goes on with others, and little
 // of the window is used.
 func TestTrigger(t *testing.T) {
-	for _, c := range []struct {
-		name, model, effort string
-		total               int
-		early               bool // an item of the turn is before it
-		want                string
-	}{
-		{"another model", "gpt-5.4-mini", "medium", 26900, false, "model_change"},
-		{"another effort", "gpt-5.6-sol", "high", 26900, false, "model_change"},
-		{"no change", "gpt-5.6-sol", "medium", 26900, false, "auto"},
-		{"near the limit", "gpt-5.4-mini", "medium", 230000, false, "auto"},
-		{"in a turn", "gpt-5.4-mini", "medium", 26900, true, "auto"},
-	} {
+	must.Rows(t, `
+# name | model | effort | total | early | want
+another model  | gpt-5.4-mini | medium | 26900  | false | model_change
+another effort | gpt-5.6-sol  | high   | 26900  | false | model_change
+no change      | gpt-5.6-sol  | medium | 26900  | false | auto
+near the limit | gpt-5.4-mini | medium | 230000 | false | auto
+in a turn      | gpt-5.4-mini | medium | 26900  | true  | auto
+`, func(name, theModel, theEffort string, theTotal int, early bool, want string) {
 		count := func(total int) string {
 			return fmt.Sprintf(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":%[1]d},"last_token_usage":{"input_tokens":%[1]d,"total_tokens":%[1]d},"model_context_window":258400}}}`, total)
 		}
@@ -296,15 +292,15 @@ func TestTrigger(t *testing.T) {
 		}
 		lines := []string{
 			`{"type":"session_meta","payload":{"id":"s","cli_version":"0.145.0"}}`, `{"type":"event_msg","payload":{"type":"task_started","turn_id":"1"}}`,
-			settings("gpt-5.6-sol", "medium"), say("user", "read"), say("assistant", "done"), count(c.total), `{"type":"event_msg","payload":{"type":"task_complete"}}`,
+			settings("gpt-5.6-sol", "medium"), say("user", "read"), say("assistant", "done"), count(theTotal), `{"type":"event_msg","payload":{"type":"task_complete"}}`,
 			`{"type":"event_msg","payload":{"type":"task_started","turn_id":"2"}}`,
 		}
-		if c.early {
+		if early {
 			lines = append(lines, say("user", "go on"))
 		}
 		lines = append(lines, `{"type":"compacted","payload":{"message":"","replacement_history":[{"type":"compaction","encrypted_content":"AAAA"}]}}`,
-			settings(c.model, c.effort), say("user", "more"), say("assistant", "ok"), count(c.total+9000))
-		out, _ := run(t, c.name, []byte(strings.Join(lines, "\n")))
+			settings(theModel, theEffort), say("user", "more"), say("assistant", "ok"), count(theTotal+9000))
+		out, _ := run(t, name, []byte(strings.Join(lines, "\n")))
 		got := ""
 		for _, e := range out {
 			var meta struct{ Trigger string }
@@ -312,6 +308,6 @@ func TestTrigger(t *testing.T) {
 				got += meta.Trigger
 			}
 		}
-		must.Equal(t, got, c.want, c.name)
-	}
+		must.Equal(t, got, want, name)
+	})
 }

@@ -313,45 +313,37 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 // second necessary unless that left room.
 func TestAutocompactRetries(t *testing.T) {
 	const marker = 13
-	tests := []struct {
-		name    string
-		rounds  int
-		excess  int
-		retries int
-		want    int // retries
-		sent    int // over (negative: under) the limit
-		reason  string
-	}{
-		{"one is free", 20, -1, 3, 0, -1, ""},
-		{"it fits exactly", 20, 0, 3, 0, 0, ""},
-		{"one over, 9 dropped and 13 put in, then 9", 20, 1, 3, 2, 1 - 10 + marker - 9, "; too long, 2 retries"},
-		{"a round over", 20, 10, 3, 2, marker - 18, "; too long, 2 retries"},
-		{"a round and one over: two go", 20, 11, 3, 2, 11 - 19 + marker - 9, "; too long, 2 retries"},
-		{"many rounds over", 20, 100, 3, 2, marker - 18, "; too long, 2 retries"},
-		{"as often as it is wanted", 20, 10, 2, 2, marker - 18, "; too long, 2 retries"},
-		{"once less", 20, 10, 1, 1, marker, " after 1 retry: it fails"},
-		{"no retries, it fits", 20, 0, 0, 0, 0, ""},
-		{"no retries", 20, 10, 0, 0, 10, ": it fails"},
-		{"the last round is not dropped", 2, 15, 3, 1, 15 - 10 + marker, " after 1 retry: it fails"},
-		{"three rounds, two dropped one by one", 3, 10, 3, 2, marker - 9, " after 2 retries: it fails"},
-		{"there is one round", 1, 1, 3, 0, 1, ": it fails"},
-	}
-	for _, tt := range tests {
+	must.Rows(t, `
+# name | rounds | excess | retries | want | sent | reason
+one is free                  | 20 | -1  | 3 | 0 | -1 | ""
+it fits exactly              | 20 | 0   | 3 | 0 | 0  | ""
+one over, 9 dropped and 13 put in, then 9 | 20 | 1   | 3 | 2 | -5 | ; too long, 2 retries
+a round over                 | 20 | 10  | 3 | 2 | -5 | ; too long, 2 retries
+a round and one over: two go | 20 | 11  | 3 | 2 | -4 | ; too long, 2 retries
+many rounds over             | 20 | 100 | 3 | 2 | -5 | ; too long, 2 retries
+as often as it is wanted     | 20 | 10  | 2 | 2 | -5 | ; too long, 2 retries
+once less                    | 20 | 10  | 1 | 1 | 13 | " after 1 retry: it fails"
+no retries, it fits          | 20 | 0   | 0 | 0 | 0  | ""
+no retries                   | 20 | 10  | 0 | 0 | 10 | : it fails
+the last round is not dropped | 2  | 15  | 3 | 1 | 18 | " after 1 retry: it fails"
+three rounds, two dropped one by one | 3  | 10  | 3 | 2 | 4  | " after 2 retries: it fails"
+there is one round           | 1  | 1   | 3 | 0 | 1  | : it fails
+`, func(name string, rounds, excess, retries, want, sent int, theReason string) {
 		for _, prefix := range []string{"own", "session"} {
-			t.Run(tt.name+", "+prefix, func(t *testing.T) {
-				p := auto(func(p *Autocompact) { p.Retries, p.Prefix = tt.retries, prefix })
-				call, limit, reason := compactionCall(t, stagetest.Small(tt.rounds), p, 700, tt.excess)
-				if call.Retries != tt.want || call.Input-limit != tt.sent {
-					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, tt.want, tt.sent)
+			t.Run(name+", "+prefix, func(t *testing.T) {
+				p := auto(func(p *Autocompact) { p.Retries, p.Prefix = retries, prefix })
+				call, limit, reason := compactionCall(t, stagetest.Small(rounds), p, 700, excess)
+				if call.Retries != want || call.Input-limit != sent {
+					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, want, sent)
 				}
 				_, after, _ := strings.Cut(reason, "a placeholder of 5000 tokens")
-				if tt.sent > 0 {
+				if sent > 0 {
 					_, after, _ = strings.Cut(reason, fmt.Sprintf("does not fit %s", policy.Thousands(limit)))
 				}
-				must.Equal(t, after, tt.reason, reason)
+				must.Equal(t, after, theReason, reason)
 			})
 		}
-	}
+	})
 }
 
 // Where the gap is not reported a fifth of the rounds that are left goes, one at the least: 2 of 10, then 1 of 8; 1

@@ -296,16 +296,12 @@ assistant say "internal/stock/ledger.go it is"; prompt thanks
 			c.Messages[m].Blocks[b].Text.UTF16 += 400
 		}
 	}
-	for _, tt := range []struct {
-		selector string
-		head     int
-		want     []string
-		risks    []int
-	}{
-		{"risk", 0, []string{"m3-m4", "m7-m8", "m5-m6", "m0-m2"}, []int{0, 0, 50, 75}},
-		{"age", 0, []string{"m0-m2", "m3-m4", "m5-m6", "m7-m8"}, []int{0, 0, 0, 0}},
-	} {
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Selector, p.CommitAt = tt.selector, 3000 })))
+	must.Rows(t, `
+# selector | head | want | risks
+risk | 0 | ["m3-m4", "m7-m8", "m5-m6", "m0-m2"] | [0, 0, 50, 75]
+age  | 0 | ["m0-m2", "m3-m4", "m5-m6", "m7-m8"] | [0, 0, 0, 0]
+`, func(selector string, _ int, want []string, theRisks []int) {
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Selector, p.CommitAt = selector, 3000 })))
 		for range 4 {
 			prepare(t, r, 2999)
 		}
@@ -315,12 +311,12 @@ assistant say "internal/stock/ledger.go it is"; prompt thanks
 			got = append(got, fmt.Sprintf("m%d-m%d", e.Items[0], e.Items[len(e.Items)-1]))
 			risks = append(risks, e.Detail["risk_percent"])
 		}
-		stagetest.Same(t, tt.want, got, tt.selector)
-		stagetest.Same(t, tt.risks, risks, tt.selector)
-		if tt.selector == "age" && r.Texts.Fetched > 0 {
+		stagetest.Same(t, want, got, selector)
+		stagetest.Same(t, theRisks, risks, selector)
+		if selector == "age" && r.Texts.Fetched > 0 {
 			t.Errorf("%d texts were read", r.Texts.Fetched)
 		}
-	}
+	})
 }
 
 // Each text is read once for its names and once as part of a span, however many spans there are.

@@ -111,22 +111,25 @@ func TestFacts(t *testing.T) {
 			}
 			return false
 		}
-		for _, c := range []struct {
-			fact, model string
-			window      int
-		}{
-			{"model_default", "claude-sonnet-4-6", window}, {"model_default", "claude-opus-4-8", window}, {"model_default", "claude-opus-5", window},
-			{"model_default", "claude-opus-5-20261101", window}, {"model_default", "claude-opus-5-5", window}, {"model_default", "claude-sonnet-4-5", window},
-			{"native_million", "claude-opus-5-5", 1000000}, {"unknown_model", "deepseek-v4", window},
-		} {
-			says := f[c.fact]
-			model, _, _ := strings.Cut(c.model, "-2026")
+		must.Rows(t, `
+# fact | model | window
+model_default  | claude-sonnet-4-6      | 200000
+model_default  | claude-opus-4-8        | 200000
+model_default  | claude-opus-5          | 200000
+model_default  | claude-opus-5-20261101 | 200000
+model_default  | claude-opus-5-5        | 200000
+model_default  | claude-sonnet-4-5      | 200000
+native_million | claude-opus-5-5        | 1000000
+unknown_model  | deepseek-v4            | 200000
+`, func(fact, theModel string, window int) {
+			says := f[fact]
+			model, _, _ := strings.Cut(theModel, "-2026")
 			if says == "" || says == "served" { // not read, or not in the code
-				continue
+				return
 			}
 			acts := says == "proactive" || slices.Contains(strings.Split(says, ","), model)
-			is(c.model+" waits for the API to refuse", waits(c.model, c.window), f["reactive"] == "by source" && !acts)
-		}
+			is(theModel+" waits for the API to refuse", waits(theModel, window), f["reactive"] == "by source" && !acts)
+		})
 		if f["window_4_6"] != "-" {
 			must.Rows(t, `
 claude-sonnet-4-6     | true

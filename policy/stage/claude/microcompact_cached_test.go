@@ -42,37 +42,34 @@ func rounds(n int) *stagetest.Convo {
 func TestMicrocompactCachedCounts(t *testing.T) {
 	defaults := *defineMicrocompactCached().Params.(*MicrocompactCached)
 	must.Say(t, "12 5", defaults.Trigger, defaults.Keep)
-	for _, tt := range []struct {
-		results       int
-		trigger, keep int
-		want          []string // what the request after the last result deletes
-	}{
-		{11, 12, 5, nil},
-		{12, 12, 5, []string{"m2", "m4", "m6", "m8", "m10", "m12", "m14"}},
-		{13, 12, 5, nil}, // 12 fired before; 6 are live
-		{18, 12, 5, nil}, // 11 are live
-		{19, 12, 5, []string{"m16", "m18", "m20", "m22", "m24", "m26", "m28"}}, // 5 + 7
-		{2, 3, 2, nil},
-		{3, 3, 2, []string{"m2"}},
-		{3, 3, 3, nil},
-		{4, 3, 4, nil}, // keep above trigger leaves nothing to do
-		{5, 3, 4, []string{"m2"}},
-		{1, 1, 0, nil}, // the only result stands in the message that would carry the edit
-		{2, 1, 0, []string{"m2"}},
-	} {
-		t.Run(fmt.Sprintf("%d results, trigger %d, keep %d", tt.results, tt.trigger, tt.keep), func(t *testing.T) {
-			c := rounds(tt.results)
+	must.Rows(t, `
+# results | trigger | keep | want
+11 | 12 | 5 | null
+12 | 12 | 5 | ["m2", "m4", "m6", "m8", "m10", "m12", "m14"]
+13 | 12 | 5 | null  # 12 fired before; 6 are live
+18 | 12 | 5 | null  # 11 are live
+19 | 12 | 5 | ["m16", "m18", "m20", "m22", "m24", "m26", "m28"]  # 5 + 7
+2  | 3  | 2 | null
+3  | 3  | 2 | ["m2"]
+3  | 3  | 3 | null
+4  | 3  | 4 | null  # keep above trigger leaves nothing to do
+5  | 3  | 4 | ["m2"]
+1  | 1  | 0 | null  # the only result stands in the message that would carry the edit
+2  | 1  | 0 | ["m2"]
+`, func(results, trigger, keep int, theWant []string) {
+		t.Run(fmt.Sprintf("%d results, trigger %d, keep %d", results, trigger, keep), func(t *testing.T) {
+			c := rounds(results)
 			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(tt.trigger, tt.keep))).All()
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(trigger, keep))).All()
 			var got []string
 			for _, e := range r.View.Edits() {
 				stagetest.Same(t, policy.KindCacheEdit, e.Kind, "an edit of kind")
 				stagetest.Same(t, policy.ItemID(2*(e.Request-1)), e.Carrier, e.Request)
-				if e.Request == tt.results+1 {
+				if e.Request == results+1 {
 					got = append(got, fmt.Sprintf("m%d", e.Target.Item))
 				}
 			}
-			stagetest.Same(t, tt.want, got)
+			stagetest.Same(t, theWant, got)
 			if want := r.View.Tokens() - 100*len(r.View.Edits()); r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -82,7 +79,7 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 				}
 			}
 		})
-	}
+	})
 }
 
 func TestMicrocompactCachedDetail(t *testing.T) {

@@ -27,31 +27,29 @@ func weighing(n int) stagetest.BlockText { return stagetest.Say(strings.Repeat("
 // TestSessionMemoryWindow holds the figures of the window: each message is its tokens, and a T where it has text;
 // what stands before the bar the summary holds already.
 func TestSessionMemoryWindow(t *testing.T) {
-	for _, tt := range []struct {
-		name, messages string
-		want           int // messages kept
-	}{
-		{"at the least of both", "1T 1T | 2000T 2000T 2000T 2000T 2000T", 5},
-		{"a token short", "1T 1T | 1999T 2000T 2000T 2000T 2000T", 6},
-		{"a text short", "1T 1T | 5000T 1500T 1500T 1500T 500", 6},
-		{"a text short, texts further up", "1T 1 1 | 5000T 1500T 1500T 1500T 500", 8},
-		{"above both", "1T 1T | 9000T 9000T 9000T 9000T 9000T", 5},
-		{"far above, all of it", "1T 1T | 20000T 20000T 20000T 20000T 20000T", 5},
-		{"texts, and tokens further up", "1T 9000 1 | 200T 200T 200T 200T 200T", 7},
-		{"tokens, and texts further up", "1T 1T 1T 1T 1T | 10000", 6},
-		{"a token short of the most", "1T 1 1 1 | 39996", 5},
-		{"at the most, too few texts: one more", "1T 1T 1T | 40000", 2},
-		{"above the most, too few texts: one more", "1T 1T 1T | 90000", 2},
-		{"the most is reached on the way", "1T 1T 20000 20000 | 1T", 3},
-		{"one short of the most goes on", "1T 1T 20000 19998 | 1T", 4},
-		{"nothing new", "1T 1T 4000T 4000T 4000T 4000T 4000T |", 5},
-		{"all there is", "1T 1T | 1T", 3},
-		{"resumed: from the end", "1T 1T 4000T 4000T 4000T 4000T 4000T", 5},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | messages | want
+at the least of both         | "1T 1T \u007c 2000T 2000T 2000T 2000T 2000T" | 5
+a token short                | "1T 1T \u007c 1999T 2000T 2000T 2000T 2000T" | 6
+a text short                 | "1T 1T \u007c 5000T 1500T 1500T 1500T 500" | 6
+a text short, texts further up | "1T 1 1 \u007c 5000T 1500T 1500T 1500T 500" | 8
+above both                   | "1T 1T \u007c 9000T 9000T 9000T 9000T 9000T" | 5
+far above, all of it         | "1T 1T \u007c 20000T 20000T 20000T 20000T 20000T" | 5
+texts, and tokens further up | "1T 9000 1 \u007c 200T 200T 200T 200T 200T" | 7
+tokens, and texts further up | "1T 1T 1T 1T 1T \u007c 10000" | 6
+a token short of the most    | "1T 1 1 1 \u007c 39996" | 5
+at the most, too few texts: one more | "1T 1T 1T \u007c 40000" | 2
+above the most, too few texts: one more | "1T 1T 1T \u007c 90000" | 2
+the most is reached on the way | "1T 1T 20000 20000 \u007c 1T" | 3
+one short of the most goes on | "1T 1T 20000 19998 \u007c 1T" | 4
+nothing new                  | "1T 1T 4000T 4000T 4000T 4000T 4000T |" | 5
+all there is                 | "1T 1T \u007c 1T"       | 3
+resumed: from the end        | 1T 1T 4000T 4000T 4000T 4000T 4000T | 5
+`, func(name, messages string, theWant int) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			s := &sessionMemory{SessionMemory: *memory(nil)}
-			for _, m := range strings.Fields(tt.messages) {
+			for _, m := range strings.Fields(messages) {
 				if m == "|" {
 					s.marked, s.last = true, policy.ItemID(len(c.Messages)-1)
 					continue
@@ -69,10 +67,10 @@ func TestSessionMemoryWindow(t *testing.T) {
 				r.View.Join(m)
 			}
 			keep := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight})
-			want := r.View.IDs()[len(c.Messages)-tt.want:]
+			want := r.View.IDs()[len(c.Messages)-theWant:]
 			must.Equal(t, keep, want)
 		})
-	}
+	})
 }
 
 // TestSessionMemoryCalls: what is kept begins no later than the call that its first result answers, and a message of
@@ -136,28 +134,25 @@ func TestSessionMemoryBoundary(t *testing.T) {
 // TestSessionMemoryUpdates holds the rules by which the summary is brought up to date: each response is its size and
 // how many tools it calls.
 func TestSessionMemoryUpdates(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		responses [][2]int
-		want      string // updated after which responses; a * where the mark moves with it
-	}{
-		{"short of the first 10,000", [][2]int{{9999, 0}, {9999, 3}}, ""},
-		{"at it", [][2]int{{10000, 0}}, "1*"},
-		{"above it, a call open", [][2]int{{10001, 1}}, "1"},
-		{"grown by 4,999", [][2]int{{10000, 0}, {14999, 0}, {14999, 3}}, "1*"},
-		{"grown by 5,000, no call", [][2]int{{10000, 0}, {15000, 0}}, "1* 2*"},
-		{"grown by 5,000, one call", [][2]int{{10000, 0}, {15000, 1}}, "1*"},
-		{"grown by 5,000, 2 calls", [][2]int{{10000, 0}, {12000, 1}, {15000, 1}}, "1*"},
-		{"grown by 5,000, 3 calls", [][2]int{{10000, 0}, {12000, 2}, {15000, 1}}, "1* 3"},
-		{"grown by 5,000, 3 calls at once", [][2]int{{10000, 0}, {15000, 3}}, "1* 2"},
-		{"3 calls first, growth later", [][2]int{{10000, 0}, {11000, 3}, {15000, 1}}, "1* 3"},
-		{"calls count from the last update", [][2]int{{10000, 3}, {15000, 2}, {15000, 1}}, "1 3"},
-		{"growth counts from the last update", [][2]int{{12000, 0}, {16999, 0}, {17000, 0}}, "1* 3*"},
-		{"what shrank does not count against it", [][2]int{{90000, 0}, {30000, 0}, {34999, 0}, {35000, 0}}, "1* 4*"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | responses | want
+short of the first 10,000   | [[9999, 0], [9999, 3]]   | ""
+at it                       | [[10000, 0]]             | 1*
+above it, a call open       | [[10001, 1]]             | 1
+grown by 4,999              | [[10000, 0], [14999, 0], [14999, 3]] | 1*
+grown by 5,000, no call     | [[10000, 0], [15000, 0]] | 1* 2*
+grown by 5,000, one call    | [[10000, 0], [15000, 1]] | 1*
+grown by 5,000, 2 calls     | [[10000, 0], [12000, 1], [15000, 1]] | 1*
+grown by 5,000, 3 calls     | [[10000, 0], [12000, 2], [15000, 1]] | 1* 3
+grown by 5,000, 3 calls at once | [[10000, 0], [15000, 3]] | 1* 2
+3 calls first, growth later | [[10000, 0], [11000, 3], [15000, 1]] | 1* 3
+calls count from the last update | [[10000, 3], [15000, 2], [15000, 1]] | 1 3
+growth counts from the last update | [[12000, 0], [16999, 0], [17000, 0]] | 1* 3*
+what shrank does not count against it | [[90000, 0], [30000, 0], [34999, 0], [35000, 0]] | 1* 4*
+`, func(name string, responses [][2]int, theWant string) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go`)
-			for i, r := range tt.responses {
+			for i, r := range responses {
 				parts, answers := []stagetest.BlockText{stagetest.Say("so")}, []stagetest.BlockText{}
 				for j := range r[1] {
 					id := fmt.Sprintf("t%d.%d", i, j)
@@ -177,7 +172,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 				if k == 0 {
 					return 0, 0
 				}
-				return tt.responses[k-1][0] + 7, 7 // what came after does not count
+				return responses[k-1][0] + 7, 7 // what came after does not count
 			}
 			marked, got := policy.ItemID(-1), []string{}
 			r.Each = func(k int) { // before response k+1: what response k has done
@@ -199,9 +194,9 @@ func TestSessionMemoryUpdates(t *testing.T) {
 			}
 			r.All()
 			r.Each(len(c.Requests))
-			stagetest.Same(t, tt.want, strings.Join(got, " "), "updated after responses")
+			stagetest.Same(t, theWant, strings.Join(got, " "), "updated after responses")
 		})
-	}
+	})
 }
 
 // TestSessionMemoryCall: an update sends what stands up to the response, not the results that have joined since.

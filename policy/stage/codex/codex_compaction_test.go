@@ -121,26 +121,22 @@ func TestCodexCompactionQueued(t *testing.T) {
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		bytes []int // of the prompts
-		want  string
-		cut   string // what is left of the one that is cut
-	}{
-		{"all fit", []int{4 * 5000, 4 * 7000, 4 * 8000}, "m0 m2 m4 summary", ""},
-		{"one byte over", []int{4*5000 + 1, 4 * 7000, 4 * 8000}, "m0 m2 m4 summary", "10000+1+10000"},
-		{"the definition's example", []int{4 * 5000, 4 * 8000, 4 * 9000}, "m0 m2 m4 summary", "6000+2000+6000"},
-		{"nothing left for the first", []int{4 * 5000, 4 * 11000, 4 * 9000}, "m2 m4 summary", ""},
-		{"one token left", []int{4 * 5000, 4 * 10999, 4 * 9000}, "m0 m2 m4 summary", "2+4999+2"},
-		{"the newest alone", []int{10, 10, 4 * 20000}, "m4 summary", ""},
-		{"the newest is too long", []int{10, 10, 4*20000 + 5}, "m4 summary", "40000+2+40000"},
-		{"a text of one byte is a token", []int{4 * 9999, 1, 4 * 10000}, "m0 m2 m4 summary", ""},
-		{"a text of one byte is a token, one over", []int{4*9999 + 1, 1, 4 * 10000}, "m0 m2 m4 summary", "19998+1+19998"},
-		{"an empty one stays behind", []int{4, 0, 4}, "m0 m4 summary", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | bytes | want | cut
+all fit                    | [20000, 28000, 32000] | m0 m2 m4 summary | ""
+one byte over              | [20001, 28000, 32000] | m0 m2 m4 summary | 10000+1+10000
+the definition's example   | [20000, 32000, 36000] | m0 m2 m4 summary | 6000+2000+6000
+nothing left for the first | [20000, 44000, 36000] | m2 m4 summary    | ""
+one token left             | [20000, 43996, 36000] | m0 m2 m4 summary | 2+4999+2
+the newest alone           | [10, 10, 80000]       | m4 summary       | ""
+the newest is too long     | [10, 10, 80005]       | m4 summary       | 40000+2+40000
+a text of one byte is a token | [39996, 1, 40000]     | m0 m2 m4 summary | ""
+a text of one byte is a token, one over | [39997, 1, 40000]     | m0 m2 m4 summary | 19998+1+19998
+an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
+`, func(name string, bytes []int, want, theCut string) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
-			for _, n := range tt.bytes {
+			for _, n := range bytes {
 				c.Play(`prompt x*%d; assistant say done`, n)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
@@ -148,7 +144,7 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 				r.View.Join(m)
 			}
 			r.Fire(policy.Manual, 3, policy.Context{})
-			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
+			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
 			cut := ""
 			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
@@ -157,9 +153,9 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 					cut = lengths(before) + "+" + n + "+" + lengths(behind)
 				}
 			}
-			stagetest.Same(t, tt.cut, cut, "cut to")
+			stagetest.Same(t, theCut, cut, "cut to")
 		})
-	}
+	})
 }
 
 func lengths(s string) string { return strconv.Itoa(len(s)) }

@@ -63,31 +63,34 @@ func talks(n, size int) *stagetest.Convo {
 }
 
 func TestGeminiThreshold(t *testing.T) {
-	for _, tt := range []struct {
-		share  float64
-		prompt int // input and cache of the last response, without its output
-		want   bool
-	}{
-		{0.5, 99999, false}, {0.5, 100000, true}, {0.5, 100001, true},
-		{0.7, 139999, false}, {0.7, 140000, true},
-		{0.2, 39999, false}, {0.2, 40000, true},
-		{0.95, 189999, false}, {0.95, 190000, true},
-		{0, 700, true}, {0, 0, false},
-	} {
+	must.Rows(t, `
+# share | prompt | want
+0.5  | 99999  | false
+0.5  | 100000 | true
+0.5  | 100001 | true
+0.7  | 139999 | false
+0.7  | 140000 | true
+0.2  | 39999  | false
+0.2  | 40000  | true
+0.95 | 189999 | false
+0.95 | 190000 | true
+0    | 700    | true
+0    | 0      | false
+`, func(share float64, prompt int, theWant bool) {
 		c := talks(4, 400)
 		c.Prompt("next")
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = tt.share })))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = share })))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
-		r.Last = policy.Response{Known: true, Message: 7, Usage: jsonl.Usage{Input: tt.prompt / 2, CacheWrite: tt.prompt - tt.prompt/2, Output: 50000}}
+		r.Last = policy.Response{Known: true, Message: 7, Usage: jsonl.Usage{Input: prompt / 2, CacheWrite: prompt - prompt/2, Output: 50000}}
 		r.Fire(policy.Prepare, 4, policy.Context{})
 		want := stagetest.Messages(0, 9)
-		if tt.want { // the fourth prompt stands at 75 %
+		if theWant { // the fourth prompt stands at 75 %
 			want = []string{"summary", "acknowledgement", "m6", "m7", "m8"}
 		}
-		stagetest.Same(t, want, stagetest.Order(r), tt.share, tt.prompt)
-	}
+		stagetest.Same(t, want, stagetest.Order(r), share, prompt)
+	})
 }
 
 // The definition's example: user messages at 0, 40 and 72 % of the characters.
