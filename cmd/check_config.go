@@ -31,7 +31,7 @@ func newChecking(sys *system, o *checkOptions) (*checking, error) {
 	}
 	data, err := sys.files.readLimited(roleConfig, o.File, maxCheckFile)
 	if errors.Is(err, fs.ErrNotExist) && o.File == check.DefaultFile {
-		return nil, fmt.Errorf("%s: no such file: write one (docs/check.md), or name another", check.DefaultFile)
+		return nil, fmt.Errorf("%s: no such file: `ctxkit check --init SESSIONS --policy NAME` writes one; or name another", check.DefaultFile)
 	}
 	if err != nil {
 		return nil, pathError(o.File, err)

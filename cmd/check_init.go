@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,6 +30,9 @@ type tried struct {
 func runCheckInit(sys *system, o *checkOptions, inputs []string) error {
 	if !o.Update && (len(o.Also) > 0 || o.outputOptions.File != "") {
 		return fmt.Errorf("--output and --also are for the result of a check: --init writes %s; add --update to check at once", check.DefaultFile)
+	}
+	if o.Policy == "" {
+		return errors.New("--init needs --policy, the one to check")
 	}
 	if _, err := os.Lstat(check.DefaultFile); err == nil && !o.Force {
 		return fmt.Errorf("%s: is there already: add --force to write over it", check.DefaultFile)
@@ -72,7 +76,11 @@ func runCheckInit(sys *system, o *checkOptions, inputs []string) error {
 	if err = run.out.close(err); err != nil {
 		return err
 	}
-	fmt.Fprintf(sys.out, "%s checks %s over %d of %d sessions, the smallest in which its stages act.\n", check.DefaultFile, o.Policy, len(chosen), len(list))
+	which := ", the smallest in which its stages act"
+	if len(idle) == len(stages) {
+		which = ""
+	}
+	fmt.Fprintf(sys.out, "%s checks %s over %d of %d sessions%s.\n", check.DefaultFile, o.Policy, len(chosen), len(list), which)
 	if len(idle) > 0 {
 		fmt.Fprintf(sys.out, "No session makes %s act: a change of it would not be noticed.\n", strings.Join(idle, ", "))
 	}

@@ -404,7 +404,7 @@ func TestExploreKeys(t *testing.T) {
 	see("a session", "b", "what was paid for")
 	d.shot("the bill")
 	see("everywhere", "y", "ctxkit why")
-	see("everywhere", "end", "extra for cache misses: ")
+	see("everywhere", "end", "The rows of ")
 	see("everywhere", "home", "The session cost ")
 	d.press("everywhere", "esc")
 	see("a session", "c", "SUMMARY")

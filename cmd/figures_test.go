@@ -74,9 +74,15 @@ func checkFigures(t *testing.T, policies, files []string) {
 			t.Errorf("no independent computation of the figure %s: write one", f.Name)
 		}
 	}
-	conversations, n := len(group.Each), 0
+	conversations, n := 0, 0
+	parts := func(i int) int { // without the main conversation where that has no request
+		if s := &group.Each[i]; s.Agent == "" || s.Subagents == 0 {
+			return 1 + s.Subagents
+		}
+		return group.Each[i].Subagents
+	}
 	for i := range group.Each {
-		conversations += group.Each[i].Subagents
+		conversations += parts(i)
 	}
 	replays := replaysOf(t, policies, files, conversations)
 	for p, name := range policies {
@@ -84,7 +90,7 @@ func checkFigures(t *testing.T, policies, files []string) {
 		infeasible, from := 0, 0
 		for i := range group.Each {
 			r, refused, requests := &replays[p][from], 0, int64(0)
-			conversations := replays[p][from : from+1+group.Each[i].Subagents] // of the session
+			conversations := replays[p][from : from+parts(i)] // of the session
 			from += len(conversations)
 			if group.Each[i].File != r.File {
 				t.Fatalf("%s is compared in the place of %s", group.Each[i].File, r.File)
@@ -116,8 +122,8 @@ func checkFigures(t *testing.T, policies, files []string) {
 		if p > 0 {
 			var list []costed
 			at := 0
-			for _, s := range group.Each {
-				from, to := at, at+1+s.Subagents
+			for i, s := range group.Each {
+				from, to := at, at+parts(i)
 				at = to
 				one := func(policy, figure string) float64 {
 					x, _ := s.Figures[policy][figure].Float64()

@@ -3,6 +3,8 @@ package cmd
 import (
 	"bytes"
 	"io"
+	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -61,38 +63,57 @@ func within(line string, width int) int {
 	return len(line) - 1
 }
 
-// explanations are the terms of the glossary, and the columns of the tables of all commands, that have a word which begins so.
-func explanations(root *cobra.Command, word string) (list [][2]string) {
-	is := func(name string) bool { return strings.Contains(" "+strings.ToLower(name), " "+strings.ToLower(word)) }
+// explanations are the terms of the glossary, the columns of the tables of all commands, and the members of JSON, that
+// have a word which begins so; of a member the whole name. names are all there are.
+func explanations(root *cobra.Command, word string) (list [][2]string, names []string) {
+	is := func(name string) bool {
+		names = append(names, name)
+		return strings.Contains(" "+strings.ToLower(name), " "+strings.ToLower(word))
+	}
 	_, glossary, _ := strings.Cut(docs.Glossary, "|---|---|\n")
 	for line := range strings.Lines(glossary) {
 		if name, meaning, _ := strings.Cut(strings.Trim(line, "| \n"), " | "); is(name) {
-			list = append(list, [2]string{name, strings.ReplaceAll(goType().ReplaceAllString(meaning, ""), "`", "")})
+			list = append(list, [2]string{name, strings.ReplaceAll(aside().ReplaceAllString(meaning, ""), "`", `"`)})
 		}
 	}
 	var columns [][2]string
 	commands := map[[2]string][]string{}
+	add := func(column [2]string, command string) {
+		if commands[column] == nil {
+			columns = append(columns, column)
+		}
+		if !slices.Contains(commands[column], command) {
+			commands[column] = append(commands[column], command)
+		}
+	}
 	for _, c := range root.Commands() {
 		for _, column := range columnsIn(c.Annotations[columnsTopic]) {
-			if !is(column[0]) {
-				continue
+			if is(column[0]) {
+				add([2]string{column[0], "column of %s: " + column[1]}, c.Name())
 			}
-			if commands[column] == nil {
-				columns = append(columns, column)
-			}
-			if !slices.Contains(commands[column], c.Name()) {
-				commands[column] = append(commands[column], c.Name())
+		}
+	}
+	files, _ := fs.Glob(docs.Schemas, "schemas/*") // the pattern is valid
+	for _, file := range files {
+		data, _ := docs.Schemas.ReadFile(file)
+		command, _, _ := strings.Cut(path.Base(file), ".")
+		for _, m := range member().FindAllSubmatch(data, -1) {
+			if name := string(m[1]); is(name) && (name == word || name == word+"s") {
+				add([2]string{name, "in JSON of %s: " + string(m[2])}, command)
 			}
 		}
 	}
 	for _, column := range columns {
-		list = append(list, [2]string{column[0], "column of " + strings.Join(commands[column], ", ") + ": " + column[1]})
+		list = append(list, [2]string{column[0], strings.Replace(column[1], "%s", strings.Join(commands[column], ", "), 1)})
 	}
-	return list
+	return list, names
 }
 
-// goType is a Go type in the glossary.
-var goType = pattern.New(" \\(`[a-z]+\\.[A-Z]\\w*`\\)")
+// member is a member of a JSON output in its schema, with what it holds.
+var member = pattern.New(`"(\w+)": \{[^{}]*?"description": "((?:[^"\\]|\\.)*)"`)
+
+// aside is a Go type in the glossary, or a link.
+var aside = pattern.New(" \\((?:`[a-z]+\\.[A-Z][^)]*|\\[[^)]*\\))\\)")
 
 // columnsIn are the columns of what report.ColumnsText returned, each with what it says.
 func columnsIn(text string) (list [][2]string) {

@@ -58,6 +58,9 @@ func (o *outputOptions) create(sys *system) (*output, error) {
 			return nil, writeError(o.File, err)
 		}
 	}
+	if form := strings.TrimPrefix(filepath.Ext(path), "."); form != o.Format && slices.Contains(o.formats, form) && !o.Quiet {
+		say(sys.err, path+": is written as "+o.Format+": for "+form+" add --format "+form)
+	}
 	f, err := sys.createAtomic(path)
 	if err != nil {
 		return nil, err

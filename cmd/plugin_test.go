@@ -35,7 +35,7 @@ func TestSkill(t *testing.T) {
 		"ctxkit stats ID":                                     "298 requests had 27,771,466 tokens of input, which cost 18.74 USD",
 		"ctxkit stats ID --at peak":                           "The context was largest at request 244 of 298: 155,091 tokens",
 		"ctxkit regret ID --policy recorded":                  "342 blocks removed by the client, and 22 of them read again later",
-		"ctxkit diff ID --policy recorded --stat":             "summarised by recorded at request 245",
+		"ctxkit diff ID --policy recorded --stat":             "summarised by the client at request 245",
 		"ctxkit resume ID":                                    "The next request of the session sends",
 		"ctxkit why ID":                                       "2.90 USD (15.4 %) for 7 cache misses",
 		"ctxkit thresholds --policy claude-code --used 74637": "first changes the context at 200,000",

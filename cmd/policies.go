@@ -44,6 +44,9 @@ func readPolicy(sys *system, o policyOptions) (*loadedPolicy, error) {
 // readPolicyFor is readPolicy for the session of a client.
 func readPolicyFor(sys *system, o policyOptions, client preset.Client) (*loadedPolicy, error) {
 	o = o.unfolded()
+	if strings.Contains(o.Policy, ",") && !policy.IsFile(o.Policy) {
+		return nil, fmt.Errorf("unknown policy %q: give -p once for each, settings as NAME,STAGE.PARAM=VALUE", o.Policy)
+	}
 	read, err := sys.presets.LoadFor(o.Policy, client)
 	if err != nil {
 		return nil, policyHint(err)
@@ -62,7 +65,11 @@ func readPolicyFor(sys *system, o policyOptions, client preset.Client) (*loadedP
 		}
 		key = strings.TrimSpace(key)
 		if err := p.Set(key, value); err != nil {
-			return nil, fmt.Errorf("flag --set: %w", err)
+			hint := ""
+			if p.Name == preset.Recorded {
+				hint = "; -p names another policy"
+			}
+			return nil, fmt.Errorf("flag --set: %w%s", err, hint)
 		}
 		delete(p.from, key)
 	}

@@ -298,11 +298,16 @@ func newHelp(root *cobra.Command, sys *system) *cobra.Command {
 				return narrowed(cmd.OutOrStdout(), text.String(), (&outputOptions{}).width(sys))
 			}
 			c, rest, err := root.Find(args)
-			if list := explanations(root, strings.Join(args, " ")); len(list) > 0 && (c == root || len(rest) > 0) && len(args) > 0 {
+			term := strings.Join(args, " ")
+			list, names := explanations(root, term)
+			if len(list) > 0 && (c == root || len(rest) > 0) && len(args) > 0 {
 				return narrowed(cmd.OutOrStdout(), report.Explained(list), (&outputOptions{}).width(sys))
 			}
-			if err != nil || c == nil {
-				return unknownCommand(root, strings.Join(args, " "))
+			if err != nil || c == root && len(rest) > 0 {
+				for _, c := range root.Commands() {
+					names = append(names, c.Name())
+				}
+				return fmt.Errorf("unknown command or term %q: %s", term, suggestion(term, slices.Compact(sorted(names)), "`ctxkit --help` lists the commands, docs/glossary.md the terms"))
 			}
 			if len(rest) > 0 {
 				return unknownCommand(c, rest[0])
@@ -338,7 +343,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &invalid) {
 		var twice *givenTwice
 		if errors.As(err, &twice) {
-			return fmt.Errorf("flag --%s: %w", invalid.GetFlag().Name, twice)
+			hint := ""
+			if cmd.Flags().Lookup("against") != nil && invalid.GetFlag().Name == "policy" {
+				hint = ", or give it as --against"
+			}
+			return fmt.Errorf("flag --%s: %w%s", invalid.GetFlag().Name, twice, hint)
+		}
+		if cause := errors.Unwrap(invalid); cause != nil && strings.HasPrefix(cause.Error(), "want ") {
+			return fmt.Errorf("flag --%s: %q is not a value for it: %w", invalid.GetFlag().Name, invalid.GetValue(), cause)
 		}
 		return fmt.Errorf("flag --%s: %q is not a value for it: %s", invalid.GetFlag().Name, invalid.GetValue(), strings.ReplaceAll(invalid.GetFlag().Usage, "`", ""))
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // What is no file is chosen from the default folders: by last or last~N, by the name of a project's folder, by a
-// session id or its beginning. FILE#ID is a session of a database.
+// session id or its beginning. FOLDER/ID is a session of another folder, FILE#ID one of a database.
 
 // nowVariable is the environment variable that sets the time that ages are counted from, for output that stays the same.
 const nowVariable = "CTXKIT_NOW"
@@ -132,10 +132,11 @@ func known(sys *system, dirs []string) (list []session.FileInfo) {
 // called are the files of the session with an id, else of those whose ids begin so.
 func called(list []session.FileInfo, id string) (found []string) {
 	for i := range list {
-		if list[i].ID == id {
+		begins, exactly := list[i].Named(id)
+		if exactly {
 			return []string{list[i].Path}
 		}
-		if strings.HasPrefix(list[i].ID, id) {
+		if begins && list[i].Path != "" {
 			found = append(found, list[i].Path)
 		}
 	}
@@ -161,8 +162,18 @@ func below(dirs []string, name string) (string, bool) {
 	return "", false
 }
 
-// findSession finds the file of a session id, or of the only one that begins so.
+// findSession finds the file of a session id, or of the only one that begins so; with a folder before it in that.
 func findSession(sys *system, dirs []string, arg string) (string, error) {
+	if dir, id := filepath.Split(arg); dir != "" && session.IsID(id) {
+		infos, _, _ := discover(sys, filepath.Clean(dir), nil) // without the folder there is none
+		switch found := called(infos, id); len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return "", newAmbiguous(sys, []string{filepath.Clean(dir)}, arg, found)
+		}
+	}
 	if !session.IsID(arg) {
 		return "", fmt.Errorf("%s: no such file or folder: %s", arg, nearFiles(arg, "check the name"))
 	}
@@ -186,8 +197,11 @@ func findSession(sys *system, dirs []string, arg string) (string, error) {
 	}
 	switch len(found) {
 	case 0:
+		if slices.Contains(sys.presets.Known(), arg) {
+			return "", fmt.Errorf("%s: is a policy: write -p %s", arg, arg)
+		}
 		return "", fmt.Errorf("%s: no such file or folder, and no session of that id in %s: %s", arg, strings.Join(dirs, ", "),
-			nearFiles(arg, "check the name, or list sessions with `ctxkit sessions`"))
+			nearFiles(arg, "check the name, write FOLDER/ID for another folder, or list sessions with `ctxkit sessions`"))
 	case 1:
 		return found[0], nil
 	}

@@ -79,8 +79,8 @@ func newSessions(sys *system) *cobra.Command {
 		Long: `List the sessions of project folders, projects trees, databases or files, the
 last used first: what they are about, how large they were, and what they were
 billed by the recorded usage. Any command takes a session by the beginning of
-its id, or by last, last~1 ... in the default folders. Filters and --sort
-choose what is listed; --limit is applied after them.
+its id, or by last, last~1 ... in the default folders; as FOLDER/ID in another.
+Filters and --sort choose what is listed; --limit is applied after them.
 
 The folder's sessions-index.json is checked against the files:
 

@@ -151,8 +151,9 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 	var converted []*replay.Conversion
 	type result struct {
 		*sweep.Swept
-		idle []string // parameters that change nothing, and why
-		err  error    // of --vary: it ends the sweep
+		agents int      // of the session, with the main conversation
+		idle   []string // parameters that change nothing, and why
+		err    error    // of --vary: it ends the sweep
 	}
 	left := 0 // inputs that were not finished
 	failed, err = eachConversation(loop, func(c agentConversation) (one result, err error) {
@@ -161,6 +162,9 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 			return one, err
 		}
 		one = result{Swept: &sweep.Swept{}}
+		if c.main && loop.joins() {
+			one.agents = c.subagents()
+		}
 		swept := sweep.NewSession(*c.source(), c.rec, base)
 		if one.Has, one.err = plan.Has(swept); one.err != nil {
 			return one, nil
@@ -183,9 +187,11 @@ func (r *replays) trySessions(plan *sweep.Plan, s *sweep.Grid) (failed, err erro
 		if part := len(one.Session.Values) <= len(plan.Points); part {
 			s.Interrupted = true
 			left = len(r.in.list) - slices.Index(r.in.list, one.Session.Input)
-			if i := slices.IndexFunc(s.Sessions, func(c compare.ComparedSession) bool { return c.Input == one.Session.Input }); i > 0 {
+			i := slices.IndexFunc(s.Sessions, func(c compare.ComparedSession) bool { return c.Input == one.Session.Input })
+			if i > 0 {
 				s.Sessions = s.Sessions[:i]
 			}
+			s.Apart = i == 0 || len(s.Sessions) == 0 && one.agents > 0
 			if len(s.Sessions) > 0 {
 				return errInterrupted
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/diff"
 	"github.com/ctxkit/ctxkit/replay/payloads"
+	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/wire"
 	"github.com/ctxkit/ctxkit/report"
 )
@@ -147,7 +148,7 @@ func (s *opened) view(o *viewOptions) error {
 	if o.As == asTranscript {
 		return report.PrintTranscript(s.out, &report.Transcript{Conv: s.conv.conv, To: s.conv.rec.LineAt(n)}, opt)
 	}
-	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n)}
+	v := &report.NamedView{Conv: s.conv.conv, As: o.As, Request: n, Overhead: tl.OverheadAt(n), System: stats.SystemAt(s.conv.conv, tl, n)}
 	if o.As != asRaw {
 		v.Policy = s.pol.Name
 		v.Chosen = s.pol.Chosen

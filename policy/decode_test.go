@@ -70,7 +70,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"set what no stage reads", "stages: [spare]\nset: {window.room: 1, window.buffer: 1}\n", `p.yaml:2:23: no stage of the policy reads window.buffer: leave it out`},
 		{"set", "stages: [kinds]\nset: {kinds.cuont: 1, kind.count: 2, kinds: 3, kinds.count: 10, x: 1}\n", lines(
 			`p.yaml:2:7: kinds: unknown parameter "cuont": did you mean count?`,
-			`p.yaml:2:23: the policy has no stage "kind": did you mean kinds? the others are window, cache`,
+			`p.yaml:2:23: the policy p has no stage "kind": did you mean kinds? the others are window, cache`,
 			`p.yaml:2:38: "kinds" names no parameter: write kinds.NAME: use one of switch, count, free, auto, share, style, note, gap, tools, modes, per_tool, limit, turns, summary, trigger, least, when`,
 			"p.yaml:2:61: kinds.count: 10 is out of range: give 1 to 9",
 			`p.yaml:2:65: "x" names no parameter: use one of window.context, window.models, window.overhead, window.tail, window.answer, cache.breakpoints, cache.ttl, cache.system, cache.warm, kinds.switch, kinds.count, kinds.free, kinds.auto, kinds.share, kinds.style, kinds.note, kinds.gap, kinds.tools, kinds.modes, kinds.per_tool, …`,

@@ -28,10 +28,10 @@ type Limit struct {
 type Quantity string
 
 const (
-	OfContext  Quantity = "context"  // the whole prompt: overhead and messages
-	OfRequest  Quantity = "request"  // the prompt of the next request, with content that no response has counted yet
-	OfMessages Quantity = "messages" // the messages, without the overhead
-	OfResults  Quantity = "results"  // tool results
+	OfContext  Quantity = "context"  // all tokens of the prompt: overhead and messages
+	OfRequest  Quantity = "request"  // all tokens of the next prompt, with content that no response has counted yet
+	OfMessages Quantity = "messages" // the tokens of the messages, without the overhead
+	OfResults  Quantity = "results"  // the tokens of tool results
 	OfGrowth   Quantity = "growth"   // the tokens that were added since the stage last acted
 )
 

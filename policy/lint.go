@@ -379,7 +379,7 @@ func (c *Check) Add(rule Rule, key, hint, msg string, args ...any) {
 	c.add(rule, key, hint, msg, args...)
 }
 
-// Unused adds a finding that a parameter has no effect, with the reason why. It does so only if when is true and the
+// Unused adds a finding that a parameter has no effect, for the given reason. It does so only if when is true and the
 // parameter differs from its default.
 func (c *Check) Unused(key string, when bool, why string, args ...any) {
 	if when && c.IsSet(key) {

@@ -133,7 +133,7 @@ func (p *Policy) field(key string) (strict.Field, *Error) {
 	}
 	fields, ok := p.fields(owner)
 	if !ok {
-		return strict.Field{}, &Error{Msg: "the policy has no stage " + strict.Quote(owner), Hint: strict.Suggest(owner, p.owners())}
+		return strict.Field{}, &Error{Msg: "the policy " + p.Name + " has no stage " + strict.Quote(owner), Hint: strict.Suggest(owner, p.owners())}
 	}
 	f, ok := strict.Find(fields, name)
 	if !ok {

@@ -180,7 +180,7 @@ func Sum(parts []Counted) (n int) {
 	return n
 }
 
-// Response is what a policy may know of the latest response. Its Usage, in tokens, is simulated.
+// Response is what a policy may know of the latest response. Its Usage is simulated, in tokens.
 type Response struct {
 	Usage      jsonl.Usage
 	Known      bool   // there was a response and its size is known

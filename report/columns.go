@@ -174,7 +174,7 @@ type verdictCells struct {
 type spreadCells struct {
 	Figure any `col:"figure" about:"name of the figure, as in json and csv"`
 	Policy any `col:"policy" about:"name of the policy" fit:"wrap"`
-	Total  any `col:"total" about:"sum over sessions"`
+	Total  any `col:"total" about:"sum over sessions; of a peak the largest"`
 	Median any `col:"median" about:"of sessions"`
 	P90    any `col:"p90" about:"90th percentile of sessions"`
 }
@@ -408,8 +408,8 @@ type sessionCells struct {
 type glanceCells struct {
 	Requests             any `col:"requests" csv:"requests" of:"Glance.Requests" about:"requests of the conversation" drop:"3"`
 	Peak                 any `col:"peak" csv:"peak_context" about:"tokens of its largest request, as the API reported" drop:"2"`
-	LastContext          any `col:"last" csv:"last_context" about:"tokens of its last request" drop:"5"`
-	Compacted            any `col:"compacted" csv:"compactions" of:"Glance.Compactions" about:"compactions of the conversation" drop:"6"`
+	LastContext          any `col:"last" csv:"last_context" about:"tokens of its last request" drop:"6"`
+	Compacted            any `col:"compacted" csv:"compactions" of:"Glance.Compactions" about:"compactions of the conversation" drop:"5"`
 	USD                  any `col:"USD" csv:"cost_usd" about:"bill by the recorded usage, subagents included; >= at least"`
 	Idle                 any `col:"idle" csv:"idle_seconds" about:"time in pauses of more than 5 minutes between responses" drop:"7"`
 	RequestsWithoutUsage any `csv:"requests_without_usage" of:"Glance.Without"`

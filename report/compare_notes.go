@@ -52,7 +52,7 @@ func shownRows(c *compare.Comparison) []compare.PolicyRow {
 func recordedText(c *compare.Comparison) string {
 	for i := range c.Policies {
 		if c.Recorded(i) && figure(&c.Policies[i], "misses").Total.Known {
-			return "needed later: not counted for `recorded`, whose agent did read again what it needed: those requests are in its figures."
+			return "needed later: not counted for recorded, whose agent did read again what it needed: those requests are in its figures."
 		}
 	}
 	return ""
@@ -130,14 +130,16 @@ func correctionText(c *compare.Comparison, i int) string {
 	}
 	share := func(i int) string { return signedPercent(exact.Ratio(k.Corrected[i], k.First[i], 4)) }
 	kind := either(k.Extra > 0, "extra", "spared") + " compaction"
+	each := kind
 	which := count(int(max(k.Extra, -k.Extra)), kind)
 	if more := int(k.Extra + k.Spared); more > 0 && k.Spared > 0 {
+		each = "compaction"
 		which = phrase("%v and %v", count(more, "extra compaction"), count(int(k.Spared), "spared one"))
 	}
-	return phrase(" %v: with the likely re-reads after %v, the difference is %v to %v %%",
-		map[compare.Stability]string{compare.Holds: "Holds", compare.Flips: "Flips", compare.CannotTell: "Cannot tell"}[k.Stability], which, share(0), share(1)) +
+	return phrase(" The sign %v: with the likely re-reads after %v, the difference is %v to %v %%",
+		map[compare.Stability]string{compare.Holds: "holds", compare.Flips: "flips", compare.CannotTell: "may change"}[k.Stability], which, share(0), share(1)) +
 		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; compactions in recorded sessions caused %v to %v USD each",
-			kind, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
+			each, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
 
 // unseenText says how it was measured what compactions cause.
@@ -345,7 +347,7 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		compare.FlagSubagents: "subagents left out" + before("; ", hints.Included),
 		compare.FlagUnpriced:  "a model without a price; sums of cost leave the session out",
 
-		compare.FlagContradicted: "the recorded usage contradicts the content; tokens are those of the content, and no difference is taken from it",
+		compare.FlagContradicted: "the recorded usage contradicts the content; tokens are those of the content, and no difference is taken from it" + contradictedAgents(c),
 		compare.FlagRebuilt:      "requests are recorded by the client; " + heldFigures,
 	}
 	for _, f := range of {
@@ -354,6 +356,23 @@ func flagTexts(c *compare.Comparison, hints *Hints, of ...compare.Flag) (list []
 		}
 	}
 	return list
+}
+
+// contradictedAgents names the subagents whose usage alone leaves a session out.
+func contradictedAgents(c *compare.Comparison) string {
+	var names []string
+	for i := range c.Sessions {
+		for k, one := range c.Sessions[i].Conversations {
+			if !slices.Contains(one.Flags, compare.FlagContradicted) {
+				continue
+			}
+			if k == 0 {
+				break
+			}
+			names = append(names, sourceName(one.Origin))
+		}
+	}
+	return strings.Join(someNamed("; by a subagent alone in ", names, ""), "")
 }
 
 // lastElement is the last element of a path.

@@ -228,6 +228,13 @@ func TestFlagTexts(t *testing.T) {
 			t.Errorf("%s: got %q", f, got)
 		}
 	}
+	flagged := compare.ComparedSession{Origin: compare.Origin{File: "s.jsonl", Agent: "a1"}, Flags: []compare.Flag{compare.FlagContradicted}}
+	for _, main := range []compare.ComparedSession{{}, flagged} {
+		c := compare.Comparison{Sessions: []compare.ComparedSession{{Flags: flagged.Flags, Conversations: []compare.ComparedSession{main, flagged}}}}
+		if got := strings.Join(flagTexts(&c, &Hints{}, compare.FlagContradicted), ""); strings.Contains(got, "by a subagent alone in s.jsonl (agent a1)") != (main.Flags == nil) {
+			t.Errorf("got %q", got)
+		}
+	}
 }
 
 func TestLegend(t *testing.T) {

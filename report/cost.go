@@ -320,7 +320,7 @@ func cacheName(mode replay.CacheMode) string {
 // cacheNote says whose prompt cache was simulated.
 func cacheNote(mode replay.CacheMode) string {
 	return map[replay.CacheMode]string{
-		replay.CacheEqual: "All policies use the prompt cache of the session's client; `replay` and `cost` use that of the policy's own client, so their costs may differ.",
+		replay.CacheEqual: "All policies use the prompt cache of the session's client; replay and cost use that of the policy's own client, so their costs may differ.",
 		replay.CacheOwn:   "The prompt cache is that of the policy's own client; `compare` uses that of the session's client for every policy.",
 		replay.CacheNone:  "No prompt cache is simulated.",
 	}[mode]

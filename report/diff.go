@@ -58,20 +58,29 @@ func NewDiffs(w io.Writer, opt DiffLayout) Printer[*NamedDiff] {
 	if opt.Format != FormatJSON {
 		return pagePrinter(w, opt.Layout, func(p *page, d *NamedDiff) {
 			page := &diffPage{page: p, d: d}
-			if p.html != nil {
-				p.html.Kicker, p.html.Title = "Diff", cmp.Or(d.title, sessionTitle(d.Session, d.Agent))
-			}
-			page.head()
-			if p.html != nil && !opt.Stat { // the sums first: they would be lost at the end of a page
+			if p.html == nil {
+				page.head()
+				if !opt.Stat {
+					page.messages()
+				}
 				page.stat()
-				p.heading("message by message")
-				page.messages()
+				page.sum()
 				return
 			}
+			p.html.Kicker, p.html.Title = "Diff", cmp.Or(d.title, sessionTitle(d.Session, d.Agent))
+			first := len(p.html.Sections) == 0
+			if first { // what stands before the first section is the answer
+				page.sum()
+			}
+			page.head()
+			page.stat() // before the messages: the sums would be lost at the end of a page
+			if !first {
+				page.sum()
+			}
 			if !opt.Stat {
+				p.heading("message by message")
 				page.messages()
 			}
-			page.stat()
 		}, nil)
 	}
 	s := &jsonStream{w: w, head: object{{"schema", DiffSchema}}, list: "diffs"}
@@ -136,7 +145,7 @@ func sideText(s *diff.Side) string {
 	if s.Stage == "" {
 		return string(s.Status)
 	}
-	return phrase("%v%v by %v %v", s.Status, either(s.Server, " on the server", ""), s.Stage, place("at", s.Request))
+	return phrase("%v%v by %v %v", s.Status, either(s.Server, " on the server", ""), actor(s.Stage), place("at", s.Request))
 }
 
 // messages prints the messages that differ and counts the others.

@@ -29,10 +29,20 @@ func (p *diffPage) stat() {
 	t := newTable(columns, statColumns(before, after))
 	rows := p.statRows()
 	most := 1
-	changed := 0
-	added := 0
 	for _, r := range rows {
 		most = max(most, abs(r.After-r.Before))
+	}
+	for _, r := range rows {
+		st, line := statBar(r.After-r.Before, most, bar)
+		t.add(st, append(r.texts(two), r.Messages, r.Before, r.After, line)...)
+	}
+	p.table(t)
+}
+
+// sum says what a diff comes to.
+func (p *diffPage) sum() {
+	changed, added := 0, 0
+	for _, r := range p.statRows() {
 		switch {
 		case r.Same:
 		case r.Left.Status == diff.Absent:
@@ -41,11 +51,6 @@ func (p *diffPage) stat() {
 			changed += r.Messages
 		}
 	}
-	for _, r := range rows {
-		st, line := statBar(r.After-r.Before, most, bar)
-		t.add(st, append(r.texts(two), r.Messages, r.Before, r.After, line)...)
-	}
-	p.table(t)
 	sum := p.d.After - p.d.Before
 	from := p.d.Before
 	change := percent(sum, from)

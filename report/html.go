@@ -147,7 +147,7 @@ func (h *htmlPage) addNotes(title string, texts ...string) {
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page.html.tmpl").
-		Funcs(template.FuncMap{"text": func(s string) string { return html.EscapeString(Clean(s)) }}).ParseFS(pageFiles, "page/page.html.tmpl"))
+		Funcs(template.FuncMap{"text": func(s string) string { return html.EscapeString(strings.ReplaceAll(Clean(s), "`", "")) }}).ParseFS(pageFiles, "page/page.html.tmpl"))
 })
 
 // write writes the page.

@@ -127,8 +127,11 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	h.addNotes("", notes...)
 	if len(c.Policies) > 1 {
 		what := either(compare.Names()[c.Judged] == "cost_usd", "cost", "input tokens")
-		add(section{Type: "intervals", Title: "Difference in " + what + " to " + c.Policies[0].Name,
-			About: "In percent, with the interval in which 90 % of the values lie when projects are drawn again.", Data: intervalsOf(c)})
+		intervals := intervalsOf(c)
+		with := slices.ContainsFunc(intervals, func(x pageInterval) bool { return x.Low != nil })
+		add(section{Type: "intervals", Title: "Difference in " + what + " to " + c.Policies[0].Name, Data: intervals,
+			About: either(with, "In percent, with the interval in which 90 % of the values lie when projects are drawn again, where they are enough.",
+				"In percent; no interval: "+either(len(c.Sessions) == 1, "one session.", "too few projects."))})
 		if parts := partsOf(c); len(parts) > 0 {
 			add(section{Type: "parts", Title: "What the difference in cost is made of", About: "In percent of the cost of " + Clean(c.Policies[0].Name) + "; the parts add up to the difference.", Data: parts})
 		}
@@ -139,7 +142,8 @@ func (h *htmlPage) compared(p *page, c *compare.Comparison, group string) {
 	if titles := troubles(c.Policies); len(titles) > 0 {
 		add(tableSection("What makes figures doubtful", legend(titles), compareTotals(c.Policies, nil, titles)))
 	}
-	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy.", Data: h.sessionsOf(c, &p.Layout)})
+	add(section{Type: "sessions", Title: "Sessions", About: "Choose one to see its requests under each policy." +
+		phraseIf(slices.ContainsFunc(c.Sessions, func(s compare.ComparedSession) bool { return s.Subagents() > 0 }), " They are those of the main conversation; figures include its subagents."), Data: h.sessionsOf(c, &p.Layout)})
 	if !p.NoText {
 		h.addNotes(group+"About the sessions, under every policy", append(flagTexts(c, &p.Hints), append(unpricedNotes(c.Sessions, &p.Hints), lostNotes(c, &p.Hints)...)...)...)
 	}
@@ -189,7 +193,7 @@ func partsOf(c *compare.Comparison) []pageShares {
 			if first.N == 0 {
 				break
 			}
-			share := pageShare{Name: part.Name, Value: exact.Ratio(part.USD, first, 4).Times(100).Float()}
+			share := pageShare{Name: cmp.Or(partNames[part.Name], part.Name), Value: exact.Ratio(part.USD, first, 4).Times(100).Float()}
 			for k, stage := range part.Stages {
 				share.About += either(k == 0, "by ", ", ") + Clean(stage)
 			}

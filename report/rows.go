@@ -133,7 +133,7 @@ func Verdict(tl *replay.Timeline) string {
 
 // EventText says what an event of a replay is, why and at what.
 func EventText(tl *replay.Timeline, e *replay.Event) string {
-	return phrase("%v by %v%v: %v", kindText(e.Kind), e.Stage, phraseIf(e.Before > 0, ", %v to %v tokens", e.Before, e.After), eventText(tl, e))
+	return phrase("%v by %v%v: %v", kindText(e.Kind), actor(e.Stage), phraseIf(e.Before > 0, ", %v to %v tokens", e.Before, e.After), eventText(tl, e))
 }
 
 // ChartLayout says how TimelineChart draws.

@@ -60,7 +60,11 @@ func newScatter(s *sweep.Grid) *scatter {
 	x := newScale(s, s.By[0], plotLeft, plotRight)
 	y := newScale(s, "payload_mean", plotBottom, plotTop)
 	size := newScale(s, "misses", 4, 14)
-	d := &scatter{Title: sweepTitle(s), Front: strings.Join(s.By, ", "), X: axis{axisWords(x.Name), x.Ticks()}, Y: axis{axisWords(y.Name), y.Ticks()}, Marks: []mark{}}
+	var front []string
+	for _, by := range s.By {
+		front = append(front, titleOf(by))
+	}
+	d := &scatter{Title: sweepTitle(s), Front: strings.Join(front, " and "), X: axis{axisWords(x.Name), x.Ticks()}, Y: axis{axisWords(y.Name), y.Ticks()}, Marks: []mark{}}
 	at := map[[3]string]int{}
 	names := [][]string{}
 	for i := range s.Results {

@@ -41,7 +41,8 @@ func axisTitle(s *sweep.Grid, i int) string {
 func sweepTitle(s *sweep.Grid) string {
 	return phrase("%v over %v: %v", s.Policy, sessionsText(s.Sessions), count(len(s.Results), "point")) +
 		phraseIf(len(s.Results) < len(s.Points), " of %v, then interrupted", len(s.Points)) +
-		phraseIf(s.Interrupted && len(s.Results) == len(s.Points), ", then interrupted") + inputsText(s.Inputs)
+		phraseIf(s.Interrupted && len(s.Results) == len(s.Points), ", then interrupted") +
+		phraseIf(s.Apart, ", without all subagents of the session") + inputsText(s.Inputs)
 }
 
 // sweepNotes lists what applies to some sessions only.

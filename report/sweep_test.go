@@ -45,6 +45,9 @@ func sweptSample(n, wanted int) *sweep.Grid {
 
 func TestSweep(t *testing.T) {
 	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "sweep.v1.json"))
+	if title := sweepTitle(&sweep.Grid{Interrupted: true, Apart: true}); !strings.HasSuffix(title, ", then interrupted, without all subagents of the session") {
+		t.Error(title)
+	}
 	for name, s := range map[string]*sweep.Grid{"none": sweptSample(0, 3), "one": sweptSample(1, 1), "few": sweptSample(6, 6), "many": sweptSample(80, 100)} {
 		for _, f := range SweepFormats {
 			var b bytes.Buffer

@@ -179,7 +179,7 @@ func (t *table) in(zone *time.Location) *table {
 		return t
 	}
 	for i := range t.columns {
-		t.columns[i].Title = strings.Replace(t.columns[i].Title, "UTC", zone.String(), 1)
+		t.columns[i].Title = strings.Replace(t.columns[i].Title, "UTC", strings.Replace(zone.String(), "Local", "local", 1), 1)
 	}
 	for _, r := range t.rows {
 		for i := range r.cells {

@@ -221,7 +221,8 @@ func verdictText(policy string, t *replay.Totals, fit *replay.CacheFit) string {
 	}
 	than += phraseIf(t.NotReadBack != 0, " (without %v tokens that the restarted client did not read back)", t.NotReadBack)
 	return phraseIf(policy != "", "under %v, ", policy) + count(t.Requests, "request") + either(t.Requests == 1, " sends", " send") + phrase(" %v tokens, ", sent) + than +
-		phraseIf(t.CostUSD.Known, ", for %v%v", fit.Mark(), usdText(t.CostUSD)) + phrase(", with %v and %v cleared", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
+		phraseIf(t.CostUSD.Known, ", for %v%v%v (simulated)", phraseIf(t.Refused > 0, "at least "), fit.Mark(), usdText(t.CostUSD)) +
+		phraseIf(!t.CostUSD.Known && t.Unpriced > 0, ", at an unknown cost (no price is known for the model)") + phrase(", with %v and %v cleared", count(t.Compactions, "compaction"), count(t.Cleared, "result"))
 }
 
 // sessionTitle names a conversation in a heading.

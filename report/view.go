@@ -26,6 +26,7 @@ type NamedView struct {
 	Truth    policy.Truth // of the policy
 	Request  int          // n of the main request; one more than there are: the end of the file
 	Overhead int          // tokens
+	System   int          // of these: system prompt and tools; the others are not in the file
 	View     *view.View
 	Body     *wire.Body
 	Record   *OnRecord   // of a payload, where the file holds requests
@@ -91,7 +92,7 @@ func (p *viewPages) head() {
 		return
 	}
 	p.fields(field{"file", v.Conv.Path}, field{"at", at}, field{"policy", markedName(v.Policy, v.Truth) + before(": ", v.Chosen)},
-		field{"request", cmp.Or(v.Record.text(), heldText(v.Conv.Lines.Recorded, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of overhead (system prompt, tools)", tokens, v.Overhead)},
+		field{"request", cmp.Or(v.Record.text(), heldText(v.Conv.Lines.Recorded, ""))}, field{"restart", v.restart()}, field{"tokens", phrase("%v, and %v of system prompt and tools", tokens, v.System) + phraseIf(v.Overhead != v.System, ", %v not in the file", v.Overhead-v.System)},
 		field{"server", editsText(v.Body.Edits)})
 }
 
@@ -151,7 +152,7 @@ func (p *viewPages) about(id policy.ItemID, role session.Role, blocks []wire.Bod
 	if s != nil {
 		label := s.Label
 		if e := p.history.Made[id]; e != nil {
-			label += ", made by " + e.Stage
+			label += ", made by " + actor(e.Stage)
 		}
 		parts = append(parts, label)
 	} else {
@@ -219,7 +220,7 @@ func markText(m *diff.Mark) string {
 			either(m.Edits > 0, phrase("%v not read back", count(m.TokensBefore-m.TokensAfter, "token")), "all was read back"), m.Reason)
 	}
 	blocks := m.Kind != policy.KindSummarize && m.Kind != policy.KindCollapse
-	return phrase("%v by %v %v, %v%v to %v tokens: %v%v", kindText(m.Kind), m.Stage, place("before", m.Request),
+	return phrase("%v by %v %v, %v%v to %v tokens: %v%v", kindText(m.Kind), actor(m.Stage), place("before", m.Request),
 		phraseIf(blocks, "%v, ", count(m.Edits, "block")), m.TokensBefore, m.TokensAfter, m.Reason,
 		phraseIf(m.Head != "", "; verbatim behind it: %v to %v", m.Head, m.Tail))
 }
@@ -239,7 +240,10 @@ func changedText(e *policy.Edit) string {
 }
 
 // editPlace is the stage and the request of an edit.
-func editPlace(e *policy.Edit) string { return e.Stage + " " + place("at", e.Request) }
+func editPlace(e *policy.Edit) string { return actor(e.Stage) + " " + place("at", e.Request) }
+
+// actor is who made an edit: a stage, or on the recorded track the client.
+func actor(stage string) string { return either(stage == "recorded", "the client", stage) }
 
 // place is "at request 3", or "at the end" for request 0.
 func place(preposition string, request int) string {

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/cache"
+	"github.com/ctxkit/ctxkit/replay/category"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/stats"
@@ -133,7 +134,7 @@ const mostWords = 4
 func answerText(e *why.Expense, requests int) string {
 	switch e.Part {
 	case why.PartReads:
-		return phrase("for sending the context again (%v tokens per request)", e.Tokens/max(requests, 1))
+		return phrase("for sending the context again (%v tokens per request)", (e.Tokens+requests/2)/max(requests, 1))
 	case why.PartMisses:
 		return "for " + count(e.Times, "cache miss")
 	case why.PartSubagents:
@@ -203,7 +204,7 @@ func portionCosts(list []stats.Portion, most int) string {
 	slices.SortStableFunc(order, func(a, b stats.Portion) int { return cmp.Compare(b.USD.Nano, a.USD.Nano) })
 	var words []string
 	for _, x := range order[:min(most, len(order))] {
-		if x.USD.Nano > 0 {
+		if x.USD.Nano >= 5_000_000 {
 			words = append(words, phrase("%v %v%v", x.Name, x.USD.Decimal().Text(2), phraseIf(len(words) == 0, " USD")))
 		}
 	}
@@ -233,7 +234,7 @@ func nextSteps(p *page, s *why.SessionBreaks) (list []string) {
 		switch {
 		case e.Part == why.PartReads:
 			if text := largestContent(s.Contents); text != "" {
-				add(text+" A smaller context costs less in every request.", p.Hints.Contents)
+				add(text, p.Hints.Contents)
 			}
 		case e.Part == why.PartResent:
 			add(phrase("The cache did not cover %v tokens that had been sent before, %v.", e.Tokens, usd), "")
@@ -296,7 +297,13 @@ func largestContent(list []stats.CategoryTokens) string {
 	}
 	top := slices.MaxFunc(list, byUSD)
 	text := phrase("The largest part of the input is %v: %v%v", contentNames[top.Category], usdText(top.USD), shareOf(top.USD, all))
-	return text + before(", of that ", portionCosts(top.Of, 1)) + "."
+	return text + before(", of that ", portionCosts(top.Of, 1)) + ". " + cmp.Or(contentAdvice[top.Category], "A smaller context costs less in every request.")
+}
+
+// contentAdvice says what makes less of some kinds of content.
+var contentAdvice = map[category.Name]string{
+	category.System:   "Fewer tools and shorter instructions cost less in every request.",
+	category.Thinking: "A lower thinking effort costs less in every request after it.",
 }
 
 // compactedText says at which requests the context was compacted, and what had filled it before the first.
@@ -310,11 +317,11 @@ func compactedText(s *why.SessionBreaks) string {
 		at = append(at, thousands(s.Refills[i].To))
 	}
 	first := &s.Refills[0]
-	text := phrase("The context was compacted %v, before request %v%v", either(s.Compactions == 1, "once", thousands(s.Compactions)+" times"), strings.Join(at, ", "),
+	text := phrase("The context was compacted %v, before request%v %v%v", either(s.Compactions == 1, "once", thousands(s.Compactions)+" times"), phraseIf(len(at) > 1, "s"), strings.Join(at, ", "),
 		phraseIf(len(s.Refills) > most, ", …"))
 	text += before(either(s.Compactions == 1, ": ", "; the first time "), first.Reason) + phraseIf(first.Context > 0, ", at %v tokens", first.Context)
 	if len(first.Parts) > 0 {
-		text += phrase(". Until request %v, messages of %v tokens were added to %v of system prompt and tools%v; the largest part (%v) is %v", first.To, first.Joined, first.System,
+		text += phrase(". Until request %v, messages of %v tokens were added to %v of system prompt and tools%v; %v of them are %v", first.To, first.Joined, first.System,
 			phraseIf(first.Joined > first.Before, ", and some of them removed again"), first.Parts[0].Tokens, sourceText(&first.Parts[0]))
 	}
 	return text + phraseIf(s.Thrash > 0, "; %v of the compactions freed less than a tenth", s.Thrash) + "."
@@ -341,7 +348,7 @@ func shareOf(u, of price.USD) string {
 func whyNotes(record bool, uncacheable int, mode replay.CacheMode) []string {
 	notes := []string{phraseIf(uncacheable > 0, "%v had no breakpoint, no recorded cache or a prefix too short to be cached: there was nothing to lose.", count(uncacheable, "request"))}
 	if record {
-		notes = append(notes, "The rows of \"what was paid for\" add up to the bill. A cache miss is a request that read less than 95 % of what the request before had read and written; it costs the price of the tokens sent again, minus what reading them would have cost. "+
+		notes = append(notes, "The rows of \"what was paid for\" add up to the bill. A cache miss is a request that read less than 95 % of what the request before had read and written, and sent some of that again; it costs the price of the tokens sent again, minus what reading them would have cost. "+
 			"\"simulated\": what the same cache miss costs in the simulation, which also gives its cause. The input cost of each request is split among the kinds of content by their tokens.")
 	} else {
 		notes = append(notes, "The parts add up to the simulated cost. "+cacheNote(mode))

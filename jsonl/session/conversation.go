@@ -134,8 +134,8 @@ type Microcompaction struct {
 }
 
 // RunTotals is the usage that a process of the client reports for all its calls of one model, subagents included. It
-// covers the time since the process last reported, or since the process started. Some clients record input tokens only
-// here.
+// covers the calls since the previous report of the process or, for the first report, since the process started. Some
+// clients record input tokens only here.
 type RunTotals struct {
 	Line     int
 	Model    string

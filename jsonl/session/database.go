@@ -257,8 +257,8 @@ func stampDatabase(file string) (memo.Stamp, error) {
 }
 
 // Once removes copies of sessions from a list. Of several copies it keeps the one in a database, else the one with the
-// latest last time, else the largest file. A file that only repeats the beginning of another file is left out, with a
-// warning. A file with the same id as another and different content is kept as a session of its own.
+// latest Last, else the largest file. A file that only repeats the beginning of another file is left out, with a
+// warning. A file that has the same id as another file and different content is kept as a session of its own.
 func Once(list []FileInfo) (kept []FileInfo, warnings []Warning) {
 	listed := map[string]*FileInfo{} // by client and id
 	key := func(i *FileInfo) string { return i.Product + idMark + i.ID }

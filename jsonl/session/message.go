@@ -49,7 +49,7 @@ const (
 	NoRequest                     // the session has no request for this response: an earlier session made the request, or the response was interrupted; HasUsage is false
 	Reattached                    // the client sent the message again after a compaction (Boundary.Attached)
 	Earlier                       // the message is a placeholder for the history before the file
-	Queued                        // the prompt was queued while the agent ran; it does not end the agent's run
+	Queued                        // the prompt was queued while the agent ran, and the run went on
 	Stopped                       // before this prompt the agent had ended its run, although no response shows that
 	AsAssistant                   // the summary is sent in the role of the assistant
 	Uncounted                     // the client leaves the message out of its own estimate of the context

@@ -67,6 +67,16 @@ type FileInfo struct {
 	session string     // sessionId of its lines: in a subagent's file, that of its session
 }
 
+// Named reports whether the id of the session, or the one in the lines of its file, begins with id, and whether either is
+// exactly id.
+func (i *FileInfo) Named(id string) (begins, exactly bool) {
+	lines := i.session
+	if i.Sidechain {
+		lines = ""
+	}
+	return strings.HasPrefix(i.ID, id) || strings.HasPrefix(lines, id), i.ID == id || lines == id
+}
+
 // Used returns the time when the session was last used: the latest time in the file, else the modification time of the
 // file, else Created.
 func (i *FileInfo) Used() time.Time {

@@ -19,7 +19,14 @@ func JoinAgents(conversations []ComparedSession) (sessions []ComparedSession) {
 }
 
 // Subagents is how many subagents' conversations are part of the session.
-func (s *ComparedSession) Subagents() int { return max(len(s.Conversations)-1, 0) }
+func (s *ComparedSession) Subagents() (n int) {
+	for i := range s.Conversations {
+		if s.Conversations[i].Agent != "" {
+			n++
+		}
+	}
+	return n
+}
 
 func join(list []ComparedSession) ComparedSession {
 	s, all, requests := list[0], Comparison{Sessions: list}, place("requests")

@@ -15,7 +15,7 @@ func TestJoinAgents(t *testing.T) {
 a+0                     | [["a", ""]]
 a+2 b+0                 | [["a", ""], ["a", "x"], ["a", "y"], ["b", ""]]
 a+1 a+1                 | [["a", ""], ["a", "x"], ["a", ""], ["a", "x"]]
-a+0 b+1                 | [["a", ""], ["b", "x"], ["b", "y"]]  # the main conversation of b has no request
+a+0 b+2                 | [["a", ""], ["b", "x"], ["b", "y"]]  # the main conversation of b has no request
 a+0 a+0 b+0 b+0 a+0 b+1 | [["a", ""], ["a", ""], ["b", ""], ["b", ""], ["a", ""], ["b", ""], ["b", "x"]]
 `, func(want string, list [][2]string) {
 		var sessions []compare.ComparedSession

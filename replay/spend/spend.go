@@ -44,7 +44,8 @@ func (a Amount) USD(known bool) price.USD { return price.USD{Nano: a.Nano, Known
 // Input is what the whole input cost.
 func (r *PaidInput) Input() int64 { return r.Reads.Nano + r.Resent.Nano + r.Missed.Nano + r.New.Nano }
 
-// CacheMiss is a cache miss that the API reported: what was read is less than 95 % of what the request before had left.
+// CacheMiss is a cache miss that the API reported: what was read is less than 95 % of what the request before had left, of
+// which something was sent again.
 type CacheMiss struct {
 	Left int       `json:"left_tokens"` // that the request before had read and written
 	Read int       `json:"read_tokens"`
@@ -66,7 +67,9 @@ func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.T
 		if p.Broke {
 			r := &track.Requests[p.Row]
 			sent := r.Recorded.Input + r.Recorded.CacheRead + r.Recorded.CacheWrite
-			misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, r.Repeated, sent)-p.Recorded, 0), Unexplained: p.Unexplained()}
+			if lost := min(p.Left, r.Repeated, sent) - p.Recorded; lost > 0 {
+				misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: lost, Unexplained: p.Unexplained()}
+			}
 		}
 	}
 	list := make([]PaidInput, len(conv.Requests))

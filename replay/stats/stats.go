@@ -329,6 +329,16 @@ func bases(conv *session.Conversation, main []mainRequest) []int {
 	return category.Bases(conv, list)
 }
 
+// SystemAt is the size of system prompt and tools at main request n, or at the last one where n is above it; the rest of the
+// overhead there is not in the file.
+func SystemAt(conv *session.Conversation, tl *replay.Timeline, n int) int {
+	sizes := bases(conv, mainRequests(tl))
+	if len(sizes) == 0 {
+		return 0
+	}
+	return sizes[min(n, len(sizes))-1]
+}
+
 // composition returns the categories of the payload of the request, and of what was sent up to Until; sizes are those of
 // system prompt and tools by request. What is nothing is left out.
 func (l *Ledger) composition(s *SessionStats, costs *tokenCosts, sizes []int) []CategoryTokens {

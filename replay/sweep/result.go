@@ -61,6 +61,7 @@ type Grid struct {
 	Groups   []SweptGroup // in which another point is the best
 
 	Interrupted bool // further points, or inputs, were wanted
+	Apart       bool // then subagents of the session are missing
 }
 
 // Mark sums the tried points up and finds the Pareto front. Those sessions count in which the policy as it is is

@@ -54,7 +54,7 @@ function scatterChart(d) {
   append(svg, [shape("text", { class: "label middle", x: 430, y: 490 }, d.x.name), shape("text", { class: "label middle", transform: "translate(22 250) rotate(-90)" }, d.y.name)]);
   for (const m of d.marks) svg.append(shape("circle", { class: m.on_front ? "point front" : "point", cx: px(m.x), cy: px(m.y), r: px(m.r) }, shape("title", {}, m.texts.join("; "))));
   for (const m of d.marks) if (m.anchor) svg.append(shape("text", { class: "point-name", x: px(m.label_x), y: px(m.label_y), "text-anchor": m.anchor }, m.label));
-  return el("div", {}, scrollable("The points as a picture", svg), el("p", { class: "scale" }, `filled: on the front of ${d.front}; larger: more misses${d.hidden ? `; without a label for want of room: ${d.hidden}` : ""}`));
+  return el("div", {}, scrollable("The points as a picture", svg), el("p", { class: "scale" }, `filled: on the Pareto front of ${d.front}; larger: more content needed later${d.hidden ? `; without a label for want of room: ${d.hidden}` : ""}`));
 }
 
 // linesChart draws series [{name, values}] over one axis, each with its own dash and its name.

@@ -67,7 +67,7 @@ function factsOf(replay, row) {
   const q = replay.requests, k = row.at;
   return [
     ["model", replay.models[q.model[k]]], ["raw", thousands(q.raw[k])], ["model view", q.view[k] !== q.payload[k] && thousands(q.view[k])], ["payload", thousands(q.payload[k])],
-    ["client's estimate", thousands(q.used[k])], ["read from the cache", `${thousands(q.read[k])} (${percent(q.read[k], q.payload[k])})`],
+    ["used, as the client counts", thousands(q.used[k])], ["read from the cache", `${thousands(q.read[k])} (${percent(q.read[k], q.payload[k])})`],
     ["written to the cache", thousands(q.written[k])], ["uncached input", thousands(q.uncached[k])], ["not read because of", q.cause[k] >= 0 && replay.causes[q.cause[k]]],
     ["output", thousands(q.output[k])], ["cost", q.cost[k] >= 0 && dollars(q.cost[k])],
     ...row.own.map((o) => ["summarization request before it", `${replay.kinds[q.kind[o]]}: ${thousands(q.payload[o])} tokens` + (q.cost[o] >= 0 ? `, ${dollars(q.cost[o])}` : "")]),

@@ -84,7 +84,7 @@ await call('stats', { session: 'last' })
 assert.match((await call('why', { session: 'big' })).text, /^> The session cost at least 18\.84 USD in 298 requests\. .*2\.90 USD \(15\.4 %\) for 7 cache misses/m)
 const dropped = (await call('dropped', { session: 'big' })).text
 assert.match(dropped, /^> 342 blocks removed by the client, and 22 of them read again later/m)
-assert.match(dropped, /^> summarised by recorded at request 245 +586/m)
+assert.match(dropped, /^> summarised by the client at request 245 +586/m)
 assert.match((await call('dropped', { session: 'big', policy: 'opencode', at: 'event:1' })).text, /^> 11 of 251 removed blocks needed later/m)
 const compared = (await call('compare', { sessions: ['big'], policies: ['recorded', 'opencode,opencode_prune.protect=20000'] })).text
 assert.match(compared, /^> In this session, opencode.* costs .* less than recorded\.$/m)
