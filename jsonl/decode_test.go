@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // hazardLines are objects whose fields are not what the format says, or are said in an unusual way.
@@ -83,10 +85,7 @@ func TestEntryCorpus(t *testing.T) {
 			t.Error(r.Err())
 		}
 		for jobs := 1; jobs <= 3; jobs++ {
-			s, err := Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(Open(path))(t)
 			i := 0
 			if err := s.Each(jobs, ReadOptions{}, func(rec *Item) error {
 				if got := keep(rec).String(); i >= len(want) || got != want[i] {
@@ -107,10 +106,7 @@ func TestEntryCorpus(t *testing.T) {
 
 func TestEntryFields(t *testing.T) {
 	e := read(sessionLines()[8], ReadOptions{})[0].E
-	if e.Type != "user" || e.UUID != "0000aaaa-0000-4000-8000-000000000008" || e.ParentUUID != "0000aaaa-0000-4000-8000-000000000007" || !e.HasParent ||
-		!e.Time.Equal(time.Date(2026, 1, 15, 9, 0, 8, 8e6, time.UTC)) || e.Version != "2.1.17" || len(e.Message.Content) != 1 {
-		t.Errorf("got %+v", e)
-	}
+	must.Say(t, "user 0000aaaa-0000-4000-8000-000000000008 0000aaaa-0000-4000-8000-000000000007 true true 2.1.17 1", e.Type, e.UUID, e.ParentUUID, e.HasParent, e.Time.Equal(time.Date(2026, 1, 15, 9, 0, 8, 8e6, time.UTC)), e.Version, len(e.Message.Content))
 	b := e.Message.Content[0]
 	if b.Kind != KindToolResult || !b.Persisted || !b.IsString || b.ID != "toolu_03" || b.Text.Bytes <= b.Text.UTF16 || b.JSON.UTF16 != b.Text.JSON {
 		t.Errorf("got %+v", b)

@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // Lines made to cost more than their length must not: not in memory, and not in time, or this would not end.
@@ -41,12 +43,8 @@ func TestHostileLines(t *testing.T) {
 func TestManyBlocks(t *testing.T) {
 	line := `{"type":"user","message":{"content":[` + strings.Repeat(`{"type":"text","text":"a"},`, maxBlocks+5) + `0]}}`
 	e := read(line, ReadOptions{})[0].E
-	if len(e.Message.Content) != maxBlocks || e.Message.Omitted != 6 {
-		t.Errorf("%d blocks, %d omitted", len(e.Message.Content), e.Message.Omitted)
-	}
+	must.Say(t, "16384 6", len(e.Message.Content), e.Message.Omitted)
 	line = `{"type":"user","message":{"content":[{"type":"tool_result","content":[` + strings.Repeat(`{"type":"text","text":"a"},`, maxBlocks+5) + `0]}]}}`
 	b := read(line, ReadOptions{})[0].E.Message.Content[0]
-	if len(b.Parts) != maxBlocks || b.Text.Bytes != maxBlocks+5 {
-		t.Errorf("%d parts, %+v", len(b.Parts), b.Text)
-	}
+	must.Say(t, "16384 16389", len(b.Parts), b.Text.Bytes)
 }

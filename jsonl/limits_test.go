@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // packed is a text compressed.
@@ -16,12 +18,8 @@ func packed(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := io.WriteString(z, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(z, text))(t)
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 
@@ -60,9 +58,7 @@ func TestInputLimits(t *testing.T) {
 		s.Close()
 	}
 	path := filepath.Join(t.TempDir(), "f")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	if _, err := (InputLimits{Input: 2999}).Open(path); err == nil || !strings.HasSuffix(err.Error(), "over the limit input=2999") {
 		t.Errorf("a plain file over the limit: %v", err)
 	}
@@ -84,18 +80,18 @@ func TestReadDocument(t *testing.T) {
 
 // TestManyObjects: nothing is read of a document with more objects than the limit of entries; those in a text do not count.
 func TestManyObjects(t *testing.T) {
-	for text, want := range map[string]string{
-		`[{},{}]`:               `[{},{}]`,
-		`[{},{"a":{}}]`:         "",
-		`["{{{\"{",{},{}]`:      `["{{{\"{",{},{}]`,
-		`["{{{\\",{},{},{},{}]`: "",
-	} {
+	must.Rows(t, `
+[{},{}]               | [{},{}]
+[{},{"a":{}}]         | ""
+["{{{\"{",{},{}]      | ["{{{\"{",{},{}]
+["{{{\\",{},{},{},{}] | ""
+`, func(text, want string) {
 		got, err := InputLimits{Entries: 2}.ReadDocument(strings.NewReader(text))
 		var over *LimitError
 		if string(got) != want || errors.As(err, &over) != (want == "") {
 			t.Errorf("%s: %s, %v, want %q", text, got, err, want)
 		}
-	}
+	})
 }
 
 func TestLimitNames(t *testing.T) {
@@ -109,8 +105,6 @@ func TestLimitNames(t *testing.T) {
 		t.Errorf("%+v, want %+v", l, want)
 	}
 	for most, want := range map[int64]string{64 << 20: "line=64MiB", 3 << 9: "line=1536", 5 << 10: "line=5KiB"} {
-		if got := (&LimitError{"line", most}).Error(); got != "over the limit "+want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, (&LimitError{"line", most}).Error(), "over the limit "+want)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // corpusFiles lists the session files under $CTXKIT_CORPUS.
@@ -29,10 +31,7 @@ func corpusFiles(t testing.TB) []string {
 // content is a file's text, decompressed by the standard library.
 func content(t testing.TB, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
 	if strings.HasSuffix(path, ".gz") {
 		z, err := gzip.NewReader(bytes.NewReader(b))
 		if err != nil {

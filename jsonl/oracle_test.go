@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/scan"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -385,9 +386,7 @@ func diff(t testing.TB, e *Entry, what string, got, want any) {
 	if reflect.DeepEqual(got, want) {
 		return
 	}
-	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-		t.Errorf("%s:%d: %s (-want +got):\n%s", e.File, e.Line, what, d)
-	}
+	must.Equal(t, cmp.Diff(want, got, cmpopts.EquateEmpty()), "", e.File, e.Line, what)
 }
 
 // clone returns a copy that stays valid after the next Scan.

@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // kept is a record that outlives the reader.
@@ -100,9 +101,7 @@ func TestReaderHazards(t *testing.T) {
 			for _, k := range read(c.text, ReadOptions{}) {
 				got = append(got, k.String())
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-			}
+			must.Equal(t, got, c.want)
 			checkReader(t, []byte(c.text), 0)
 			checkReader(t, []byte(c.text), 5)
 		})
@@ -116,12 +115,8 @@ func TestMaxLine(t *testing.T) {
 		got = append(got, k.String())
 	}
 	want := []string{"entry 1@0+2.0 {}", "error 2@3+16 col 1: over the limit line=15", "entry 3@20+2.0 {}", "error 4@23+50 col 1: over the limit line=15"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
-	if n := len(read(text, ReadOptions{MaxLine: 16})); n != 4 {
-		t.Errorf("%d records", n)
-	}
+	must.Equal(t, got, want)
+	must.Equal(t, len(read(text, ReadOptions{MaxLine: 16})), 4)
 	checkReader(t, []byte(text), 15)
 }
 
@@ -154,9 +149,7 @@ func TestReaderError(t *testing.T) {
 	broken := errors.New("the disk is gone")
 	r := NewReader(io.MultiReader(strings.NewReader("{}\n{}\n{\"a\""), iotest.ErrReader(broken)), "f.jsonl", ReadOptions{})
 	all, err := readAll(r)
-	if !errors.Is(err, broken) || err.Error() != "f.jsonl:4: the disk is gone" {
-		t.Errorf("Err() = %v", err)
-	}
+	must.Say(t, "true f.jsonl:4: the disk is gone", errors.Is(err, broken), err.Error())
 	if len(all) != 3 || all[2].Kind != ItemError {
 		t.Errorf("got %v", all)
 	}

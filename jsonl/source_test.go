@@ -12,6 +12,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // manyLines is a text of several blocks and store frames.
@@ -24,22 +26,15 @@ func packGzip(t testing.TB, text []byte) []byte {
 	var b bytes.Buffer
 	for _, part := range [][]byte{text[:len(text)/3], text[len(text)/3:]} { // two members
 		z := gzip.NewWriter(&b)
-		if _, err := z.Write(part); err != nil {
-			t.Fatal(err)
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(z.Write(part))(t)
+		must.Do(t, z.Close())
 	}
 	return b.Bytes()
 }
 
 func packZstd(t testing.TB, text []byte) []byte {
 	t.Helper()
-	z, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zstd.NewWriter(nil))(t)
 	b := []byte("\x51\x2A\x4D\x18\x03\x00\x00\x00abc") // a skippable frame
 	b = z.EncodeAll(text[:len(text)/3], b)
 	return z.EncodeAll(text[len(text)/3:], b)
@@ -48,9 +43,7 @@ func packZstd(t testing.TB, text []byte) []byte {
 func writeFile(t testing.TB, name string, b []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -68,10 +61,7 @@ func TestSource(t *testing.T) {
 		}
 		for how, open := range opens {
 			t.Run(name+" "+how, func(t *testing.T) {
-				s, err := open()
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(open())(t)
 				defer s.Close()
 				if size := s.Size(); how == "file" && size != int64(len(packed)) || how == "stream" && size != 0 {
 					t.Errorf("Size() = %d", size)
@@ -130,10 +120,7 @@ func TestSource(t *testing.T) {
 }
 
 func TestNotRead(t *testing.T) {
-	s, err := OpenReader("f", bytes.NewReader(manyLines()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(OpenReader("f", bytes.NewReader(manyLines())))(t)
 	if _, err := s.ReadSpan(Span{0, 10}); !errors.Is(err, ErrNotRead) {
 		t.Errorf("ReadSpan before Each: %v", err)
 	}
@@ -215,10 +202,7 @@ func (badReader) Read([]byte) (int, error) { return 0, errBad }
 
 func TestEmpty(t *testing.T) {
 	for _, b := range [][]byte{nil, packGzip(t, nil), packZstd(t, nil)} {
-		s, err := Open(writeFile(t, "f", b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Open(writeFile(t, "f", b)))(t)
 		if err := s.Each(2, ReadOptions{}, func(*Item) error { return errBad }); err != nil {
 			t.Error(err)
 		}
@@ -262,10 +246,7 @@ func TestShortRecords(t *testing.T) {
 		for r.Scan() {
 			want++
 		}
-		s, err := OpenReader("f", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(OpenReader("f", strings.NewReader(text)))(t)
 		if err := s.Each(2, ReadOptions{}, func(*Item) error { got++; return nil }); err != nil || got != want {
 			t.Errorf("%v: %d records, want %d", err, got, want)
 		}
@@ -276,18 +257,13 @@ func TestShortRecords(t *testing.T) {
 // TestSourceGrows: a file that a client still writes is read again as it was when it was opened.
 func TestSourceGrows(t *testing.T) {
 	path := writeFile(t, "s.jsonl", []byte("{\"n\":1}\n"))
-	s, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Open(path))(t)
 	defer s.Close()
 	for range 2 {
 		n := 0
 		if err := s.Each(1, ReadOptions{}, func(*Item) error { n++; return nil }); err != nil || n != 1 {
 			t.Errorf("%d lines, %v", n, err)
 		}
-		if err := os.WriteFile(path, []byte("{\"n\":1}\n{\"n\":2}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("{\"n\":1}\n{\"n\":2}\n"), 0o600))
 	}
 }

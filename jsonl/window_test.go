@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestWindow holds spans that are read through a window against those that are read each by itself: across its size, at the
@@ -18,13 +20,8 @@ func TestWindow(t *testing.T) {
 			text[k] = byte(k*7 + k>>8 + i)
 		}
 		path := filepath.Join(t.TempDir(), "s.jsonl")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		src, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o600))
+		src := must.Get(Open(path))(t)
 		defer src.Close()
 		sources, paths = append(sources, src), append(paths, path)
 	}
@@ -46,9 +43,7 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	all()
-	if err := os.Truncate(paths[0], windowSize+3); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(paths[0], windowSize+3))
 	w = Window{}
 	all()
 }

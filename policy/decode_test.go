@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // Each case is a file and every error it gives, in order.
@@ -179,9 +179,7 @@ func TestDecodeErrors(t *testing.T) {
 			if err == nil {
 				t.Fatalf("accepted: %+v", p)
 			}
-			if diff := cmp.Diff(strings.Split(tt.want, "\n"), strings.Split(err.Error(), "\n")); diff != "" {
-				t.Error(diff)
-			}
+			must.Equal(t, strings.Split(err.Error(), "\n"), strings.Split(tt.want, "\n"))
 			var list Errors
 			if !errors.As(err, &list) || p != nil {
 				t.Errorf("got a policy %v and a %T", p, err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // The stages of these tests do nothing. kinds has a parameter of every type, picky refuses some values, bare has no
@@ -231,17 +231,12 @@ func library(texts map[string]string) Resolve {
 // mustDecode decodes a policy that is fine.
 func mustDecode(t testing.TB, name, text string, resolve Resolve) *Policy {
 	t.Helper()
-	p, err := Decode(name, []byte(text), testRegistry(t), resolve)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Decode(name, []byte(text), testRegistry(t), resolve))(t)
 	return p
 }
 
 // same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: -want +got\n%s", of, diff)
-	}
+	must.Equal(t, got, want, of)
 }

@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // The limits of a policy are those of the shared parameters that its stages read, then those of each stage.
@@ -21,9 +21,7 @@ func TestLimits(t *testing.T) {
 		},
 		Notes: []string{"sweep: 7 results"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, got, want)
 	for _, stages := range []string{"[]", "[bare, spare]"} {
 		got := mustDecode(t, "p.yaml", "window: {buffer: 1}\nstages: "+stages+"\n", nil).Limits(Circumstances{Window: 100000})
 		if got.List == nil || len(got.List)+len(got.Notes) > 0 {
@@ -33,28 +31,34 @@ func TestLimits(t *testing.T) {
 }
 
 func TestCompactsAt(t *testing.T) {
-	for _, tt := range []struct {
-		stages   string
-		at       int
-		fitsFrom string
-	}{
-		{"[bare, sweep, trim]", 0, ""},
-		{"[compress]", 150000, "2.0"},
-		{"[compress: {enabled: false}]", 0, "2.0"},
-		{"[recall, compress]", 150000, "2.0"},
-		{"[fold]", 120000, ""},
-		{"[fold, compress]", 120000, "2.0"},
-		{"[fold: {at: 170000}, compress]", 150000, "2.0"},
-	} {
-		p := mustDecode(t, "p.yaml", "stages: "+tt.stages+"\n", nil)
-		if at, from := p.CompactsAt(Circumstances{Window: 200000}), p.FitsFrom(); at != tt.at || from != tt.fitsFrom {
-			t.Errorf("%s: compacts at %d, fits from %q, want %d, %q", tt.stages, at, from, tt.at, tt.fitsFrom)
+	must.Rows(t, `
+# stages | at | fitsFrom
+[bare, sweep, trim]          | 0      | ""
+[compress]                   | 150000 | 2.0
+[compress: {enabled: false}] | 0      | 2.0
+[recall, compress]           | 150000 | 2.0
+[fold]                       | 120000 | ""
+[fold, compress]             | 120000 | 2.0
+[fold: {at: 170000}, compress] | 150000 | 2.0
+`, func(stages string, theAt int, fitsFrom string) {
+		p := mustDecode(t, "p.yaml", "stages: "+stages+"\n", nil)
+		if at, from := p.CompactsAt(Circumstances{Window: 200000}), p.FitsFrom(); at != theAt || from != fitsFrom {
+			t.Errorf("%s: compacts at %d, fits from %q, want %d, %q", stages, at, from, theAt, fitsFrom)
 		}
-	}
+	})
 }
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 180000: "180,000", 1234567: "1,234,567", -999: "-999", -1000: "-1,000", -123456: "-123,456"} {
+	must.Rows(t, `
+0       | 0
+999     | 999
+1000    | 1,000
+180000  | 180,000
+1234567 | 1,234,567
+-999    | -999
+-1000   | -1,000
+-123456 | -123,456
+`, func(n int, want string) {
 		same(t, want, Thousands(n), n)
-	}
+	})
 }

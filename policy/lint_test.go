@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestLint looks at the rules with made-up stages: package stage has those of the built-in ones.
@@ -77,9 +77,7 @@ func TestLint(t *testing.T) {
 				got = append(got, strings.TrimPrefix(f.String(), "p.yaml:"))
 				rules[Rule(f.Rule)] = true
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, "\n")); diff != "" {
-				t.Error(diff)
-			}
+			must.Equal(t, strings.Join(got, "\n"), tt.want)
 		})
 	}
 	for _, r := range Rules() {

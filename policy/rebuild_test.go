@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestRebuildRandom holds that a policy that is made of what Resolved lists lists the same, in any order of the list.
@@ -44,13 +46,17 @@ func TestRebuildOther(t *testing.T) {
 	if changes := DiffSettings(p.Resolved(), q.Resolved()); len(changes) != 1 || changes[0] != (Change{"kinds.count", "4", "3"}) {
 		t.Errorf("a parameter that was left out has not its default: %v", changes)
 	}
-	for key, bad := range map[string]string{
-		"stages": "[kinds, bare, picky, none_such]", "recorded": "perhaps", "kinds.count": "100", "kinds.style": "odd", "picky.high": "1",
-	} {
+	must.Rows(t, `
+stages      | [kinds, bare, picky, none_such]
+recorded    | perhaps
+kinds.count | 100
+kinds.style | odd
+picky.high  | 1
+`, func(key, bad string) {
 		if q, _, err := Rebuild("p", append(without(key), Setting{key, bad}), reg); err == nil || !strings.Contains(err.Error(), " ") {
 			t.Errorf("%s %s: %+v, %v", key, bad, q, err)
 		}
-	}
+	})
 	if _, _, err := Rebuild("p", append(without("stages"), Setting{"stages", "[bare, bare]"}), reg); err == nil {
 		t.Error("a stage is there twice")
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestRegistryRefuses(t *testing.T) {
@@ -120,9 +122,7 @@ func TestParameters(t *testing.T) {
 		{Name: "trigger", Type: "input_tokens: N or tool_uses: N", Doc: "a trigger", Default: "{input_tokens: 100000}"},
 		{Name: "least", Type: "input_tokens: N or tool_uses: N", Doc: "a trigger or none", None: "none", Default: "none"},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, got, want)
 	if w := WindowParameters(); len(w) == 0 || w[0].Name != "context" {
 		t.Errorf("window: %v", w)
 	}
@@ -132,7 +132,5 @@ func TestParameters(t *testing.T) {
 }
 
 func TestFamilyTwice(t *testing.T) {
-	if _, err := NewRegistry(Family{Name: "a"}, Family{Name: "a"}); err == nil || !strings.Contains(err.Error(), "family a: defined twice") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(NewRegistry(Family{Name: "a"}, Family{Name: "a"}))(t, "family a: defined twice")
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestDecodeDefaults(t *testing.T) {
@@ -14,9 +16,7 @@ func TestDecodeDefaults(t *testing.T) {
 	if p.Name != "mine" || p.File != "dir/mine.yaml" || p.Window != DefaultWindow() {
 		t.Errorf("got name %q, file %q, window %+v", p.Name, p.File, p.Window)
 	}
-	if diff := cmp.Diff(defineKinds().Params, p.Stages[0].Params); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, p.Stages[0].Params, defineKinds().Params)
 	if p.Stages[1].Params != nil || p.Stages[1].Definition.Name != "bare" {
 		t.Errorf("bare stage: %+v", p.Stages[1])
 	}
@@ -62,20 +62,14 @@ stages:
 		Summary: SummaryChoices{{Kind: SummaryOutline}}, When: Trigger{TriggerToolUses, 50},
 		Least: &Trigger{TriggerInputTokens, 5000},
 	}
-	if diff := cmp.Diff(want, p.Stages[0].Params); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, cmp.Diff(want, p.Stages[0].Params), "")
 	w := DefaultWindow()
 	w.Context, w.Tail = 1000000, "after_first"
-	if diff := cmp.Diff(w, p.Window); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, p.Window, w)
 	if p.Stages[1].Shared != p.Stages[2].Shared || p.Stages[0].Shared != nil {
 		t.Error("compress and sweep do not share their parameters, or kinds has some")
 	}
-	if diff := cmp.Diff(&sharedParams{50000, "80", false}, p.Stages[1].Shared); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, cmp.Diff(&sharedParams{50000, "80", false}, p.Stages[1].Shared), "")
 	if got := []string{p.Name, p.About, p.Source, p.Date, string(p.Truth)}; !cmp.Equal(got, []string{"all of them", "sets every parameter", "these tests", "2026-01-25", "oracle"}) {
 		t.Errorf("got %q", got)
 	}
@@ -99,26 +93,25 @@ func TestExtends(t *testing.T) {
 
 	p := load("dir/p.yaml", "extends: mid.yaml\nwindow: {context: 9}\nset: {kinds.style: chars, window.overhead: 6}\n")
 	k := p.Stages[1].Params.(*kinds)
-	if p.Name != "p" || p.About != "the base" || p.Date != "2026-01-02" || p.Truth != TruthOwn {
-		t.Errorf("got %q, %q, %q, %q", p.Name, p.About, p.Date, p.Truth)
-	}
+	must.Say(t, "p the base 2026-01-02 own", p.Name, p.About, p.Date, p.Truth)
 	if p.Window.Context != 9 || sharedOf(&p.Stages[2]).Buffer != 2 || p.Window.Overhead != (Overhead{6, true}) {
 		t.Errorf("window %+v, shared %+v", p.Window, p.Stages[2].Shared)
 	}
-	if len(p.Stages) != 3 || k.Count != 5 || k.Free != 7 || k.Style != "chars" {
-		t.Errorf("kinds %+v", k)
-	}
-	for key, want := range map[string]string{
-		"window.context": "dir/p.yaml:2:19", "window.buffer": "dir/mid.yaml:2:18", "window.tail": "",
-		"kinds": "base:6:16", "kinds.count": "dir/mid.yaml:3:20", "kinds.gap": "base:6:16", "kinds.style": "dir/p.yaml:3:20",
-	} {
+	must.Say(t, "3 5 7 chars", len(p.Stages), k.Count, k.Free, k.Style)
+	must.Rows(t, `
+window.context | dir/p.yaml:2:19
+window.buffer  | dir/mid.yaml:2:18
+window.tail    | ""
+kinds          | base:6:16
+kinds.count    | dir/mid.yaml:3:20
+kinds.gap      | base:6:16
+kinds.style    | dir/p.yaml:3:20
+`, func(key, want string) {
 		same(t, want, p.Position(key).String(), key)
-	}
+	})
 
 	p = load("dir/sub/p.yaml", "extends: up.yaml\n")
-	if p.Stages[1].Params.(*kinds).Count != 5 {
-		t.Error("a file two folders up was not found")
-	}
+	must.Equal(t, p.Stages[1].Params.(*kinds).Count, 5, "a file two folders up was not found")
 	// A list of stages replaces the other's, parameters and all.
 	p = load("dir/p.yaml", "extends: stages.yaml\n")
 	if k := p.Stages[0].Params.(*kinds); len(p.Stages) != 1 || k.Count != 3 || k.Free != 0 {
@@ -186,75 +179,65 @@ func TestSet(t *testing.T) {
 
 func TestTruthOfChanges(t *testing.T) {
 	resolve := library(map[string]string{"base": "truth: oracle\nstages: [kinds, picky]\n"})
-	for _, c := range []struct {
-		text string
-		want Truth
-	}{
-		{"extends: base\n", TruthOracle},
-		{"extends: base\nabout: other words\nset: {kinds.count: 3}\n", TruthOracle}, // the default
-		{"extends: base\nset: {kinds.count: 7}\n", TruthOwn},
-		{"extends: base\nstages: [kinds]\n", TruthOwn},
-		{"extends: base\nversion: '2'\n", TruthOwn},
-		{"extends: base\ntruth: described\nset: {kinds.count: 7}\n", TruthDescribed},
-		{"stages: [kinds]\n", ""},
-	} {
-		if p := mustDecode(t, "p.yaml", c.text, resolve); p.Truth != c.want {
-			t.Errorf("%q: got truth %q, want %q", c.text, p.Truth, c.want)
-		}
-	}
+	must.Rows(t, `
+"extends: base\n"   | oracle
+"extends: base\nabout: other words\nset: {kinds.count: 3}\n" | oracle  # the default
+"extends: base\nset: {kinds.count: 7}\n" | own
+"extends: base\nstages: [kinds]\n" | own
+"extends: base\nversion: '2'\n" | own
+"extends: base\ntruth: described\nset: {kinds.count: 7}\n" | described
+"stages: [kinds]\n" | ""
+`, func(text string, want Truth) {
+		must.Equal(t, mustDecode(t, "p.yaml", text, resolve).Truth, want, text)
+	})
 	p := mustDecode(t, "base", "truth: oracle\nstages: [kinds]\n", nil)
 	if p.Set("kinds.count", "0") == nil || p.Truth != TruthOracle {
 		t.Errorf("a refused value changed the truth to %q", p.Truth)
 	}
-	if err := p.Set("kinds.count", "7"); err != nil || p.Truth != TruthOwn {
-		t.Errorf("set: got %q, %v", p.Truth, err)
-	}
+	err := p.Set("kinds.count", "7")
+	must.Say(t, "<nil> own", err, p.Truth)
 }
 
 func TestKeys(t *testing.T) {
 	p := mustDecode(t, "p.yaml", "stages: [bare, picky]\n", nil)
 	keys := p.Keys()
-	if want := []string{"bare.when", "picky.low", "picky.high", "picky.when"}; !cmp.Equal(want, keys[len(WindowParameters())+len(CachingParameters()):]) || keys[0] != "window.context" {
-		t.Errorf("got %q", keys)
-	}
+	want := []string{"bare.when", "picky.low", "picky.high", "picky.when"}
+	must.Say(t, "true window.context", cmp.Equal(want, keys[len(WindowParameters())+len(CachingParameters()):]), keys[0])
 }
 
 // The window block has the shared parameters that stages of the policy read.
 func TestSharedKeys(t *testing.T) {
-	for _, tt := range []struct{ stages, want string }{
-		{"[]", "context models overhead tail answer"},
-		{"[trim, fold]", "context models overhead tail answer"},
-		{"[sweep]", "context models overhead tail answer buffer percent active"},
-		{"[compress, sweep]", "context models overhead tail answer buffer percent active"},
-		{"[spare]", "context models overhead tail answer room"},
-		{"[spare, compress]", "context models overhead tail answer buffer percent active room"},
-	} {
-		p := mustDecode(t, "p.yaml", "window: {buffer: 1, room: 2}\nstages: "+tt.stages+"\n", nil)
+	must.Rows(t, `
+[]                | context models overhead tail answer
+[trim, fold]      | context models overhead tail answer
+[sweep]           | context models overhead tail answer buffer percent active
+[compress, sweep] | context models overhead tail answer buffer percent active
+[spare]           | context models overhead tail answer room
+[spare, compress] | context models overhead tail answer buffer percent active room
+`, func(stages, want string) {
+		p := mustDecode(t, "p.yaml", "window: {buffer: 1, room: 2}\nstages: "+stages+"\n", nil)
 		var keys []string
 		for _, key := range p.Keys() {
 			if name, ok := strings.CutPrefix(key, "window."); ok {
 				keys = append(keys, name)
 			}
 		}
-		same(t, tt.want, strings.Join(keys, " "), tt.stages)
+		same(t, want, strings.Join(keys, " "), stages)
 		text := string(Marshal(p))
 		for key, line := range map[string]string{"buffer": "\n  buffer: 1\n", "room": "\n  room: 2\n"} {
 			read := slices.Contains(keys, key)
 			if _, err := p.Get("window." + key); (err == nil) != read || strings.Contains(text, line) != read {
-				t.Errorf("%s: Get %s: %v, Marshal:\n%s", tt.stages, key, err, text)
+				t.Errorf("%s: Get %s: %v, Marshal:\n%s", stages, key, err, text)
 			}
 		}
-		same(t, "p.yaml:1:18", p.Position("window.buffer").String(), tt.stages)
-	}
+		same(t, "p.yaml:1:18", p.Position("window.buffer").String(), stages)
+	})
 }
 
 // A copy shares nothing with the policy, nor a policy with the registry.
 func TestCloneSharesNothing(t *testing.T) {
 	reg := testRegistry(t)
-	p, err := Decode("p.yaml", []byte("stages: [kinds: {limit: 3, least: {tool_uses: 2}}, sweep]\n"), reg, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(Decode("p.yaml", []byte("stages: [kinds: {limit: 3, least: {tool_uses: 2}}, sweep]\n"), reg, nil))(t)
 	before := string(Marshal(p))
 	c := p.Clone()
 	k := c.Stages[0].Params.(*kinds)
@@ -262,9 +245,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	sharedOf(&c.Stages[1]).Buffer = 1
 	c.at["kinds"] = Position{}
 	same(t, before, string(Marshal(p)), "the copy's change reached the policy")
-	if p.Position("kinds").Line != 1 {
-		t.Error("the copy's change reached the positions")
-	}
+	must.Equal(t, p.Position("kinds").Line, 1, "the copy's change reached the positions")
 	p.Stages[0].Params.(*kinds).Tools[0] = "Y"
 	sharedOf(&p.Stages[1]).Buffer = 2
 	if d, _ := reg.Lookup("sweep"); !cmp.Equal(madeShared().Params, d.Shared.Params) {
@@ -295,9 +276,7 @@ func TestDiff(t *testing.T) {
 		{"sweep.least", "", "4"},
 		{"sweep.most", "", "9"},
 	}
-	if diff := cmp.Diff(want, Diff(a, b)); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, Diff(a, b), want)
 	release := func(product, from string) *Policy {
 		return mustDecode(t, "r", "product: "+product+"\nvalid: {from: "+from+", source: tests}\nstages: []\n", nil)
 	}
@@ -306,9 +285,7 @@ func TestDiff(t *testing.T) {
 		a, b *Policy
 		want int
 	}{{release("x", "2026-01-02"), own, 0}, {own, release("x", "2026-01-02"), 0}, {release("x", "2026-01-02"), release("y", "2026-01-03"), 2}} {
-		if got := Diff(c.a, c.b); len(got) != c.want {
-			t.Errorf("got %v, want %d keys", got, c.want)
-		}
+		must.Equal(t, len(Diff(c.a, c.b)), c.want)
 	}
 	if changes := Diff(a, a.Clone()); len(changes) > 0 {
 		t.Errorf("a policy differs from itself: %v", changes)
@@ -363,19 +340,21 @@ set: {kinds.least: {type: input_tokens, value: 1k}}
 	if p.Window.Context != 1e6 || p.Window.Overhead != (Overhead{18800, true}) || sharedOf(&p.Stages[1]).Buffer != 13000 {
 		t.Errorf("window %+v", p.Window)
 	}
-	if k.Summary[0].Tokens != 2500 || k.When.Value != 100000 || k.Least.Value != 1000 {
-		t.Errorf("stage %+v", k)
-	}
-	if err := p.Set("window.context", "0.5M"); err != nil || p.Window.Context != 500000 {
-		t.Errorf("window.context: %d, %v", p.Window.Context, err)
-	}
-	for key, value := range map[string]string{
-		"kinds.count": "1k", "kinds.free": "1k", "kinds.trigger": "{tool_uses: 1k}", "window.overhead": "2G", "window.context": "0", "kinds.summary": "fixed: 0k",
-	} {
+	must.Say(t, "2500 100000 1000", k.Summary[0].Tokens, k.When.Value, k.Least.Value)
+	err := p.Set("window.context", "0.5M")
+	must.Say(t, "<nil> 500000", err, p.Window.Context)
+	must.Rows(t, `
+kinds.count     | 1k
+kinds.free      | 1k
+kinds.trigger   | {tool_uses: 1k}
+window.overhead | 2G
+window.context  | 0
+kinds.summary   | fixed: 0k
+`, func(key, value string) {
 		if p.Set(key, value) == nil {
 			t.Errorf("%s: %s is taken", key, value)
 		}
-	}
+	})
 }
 
 // TestOverhead tells no system prompt from one of unknown size.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 const conditional = `numbers: {limit: 0.8, gap: 5}
@@ -18,35 +20,33 @@ stages:
 
 func TestWhen(t *testing.T) {
 	p := mustDecode(t, "p.yaml", conditional, nil)
-	for key, want := range map[string]string{
-		"bare.when": "cold || used > limit", "kinds.when": "idle > gap", "picky.when": "''", "numbers.limit": "0.8", "numbers.gap": "5", "kinds.count": "4",
-	} {
-		if got, err := p.Get(key); err != nil || got != want {
-			t.Errorf("%s: %q, %v", key, got, err)
-		}
-	}
+	must.Rows(t, `
+bare.when     | "cold || used > limit"
+kinds.when    | idle > gap
+picky.when    | ''
+numbers.limit | 0.8
+numbers.gap   | 5
+kinds.count   | 4
+`, func(key, want string) {
+		must.Both(p.Get(key))(t, want, nil, key)
+	})
 	if p.Stages[0].When.Condition == nil || p.Stages[2].When.Condition != nil {
 		t.Error("the conditions are not those of the file")
 	}
 
 	again := mustDecode(t, "p.yaml", string(Marshal(p)), nil)
 	same(t, p.Resolved(), again.Resolved(), Marshal(p))
-	if diff := cmp.Diff(string(Marshal(p)), string(Marshal(again))); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, string(Marshal(again)), string(Marshal(p)))
 	rebuilt, unknown, err := Rebuild("p", p.Resolved(), testRegistry(t))
 	if err != nil || len(unknown) > 0 || !cmp.Equal(rebuilt.Resolved(), p.Resolved()) || rebuilt.Stages[0].When.Condition == nil {
 		t.Errorf("rebuilt: %v, %v, %v", err, unknown, rebuilt)
 	}
-	if text := string(Marshal(p)); !strings.Contains(text, "- bare:\n      when: cold || used > limit\n") || strings.Count(text, "when:") != 2 {
-		t.Errorf("written as\n%s", text)
-	}
+	text := string(Marshal(p))
+	must.Say(t, "true 2", strings.Contains(text, "- bare:\n      when: cold || used > limit\n"), strings.Count(text, "when:"))
 
 	plain := mustDecode(t, "p.yaml", "stages: [bare, kinds: {count: 4}, picky]", nil)
 	want := []Change{{"numbers.limit", "", "0.8"}, {"numbers.gap", "", "5"}, {"bare.when", "", "cold || used > limit"}, {"kinds.when", "", "idle > gap"}}
-	if got := DiffSettings(plain.Resolved(), p.Resolved()); !slices.Equal(got, want) {
-		t.Errorf("differences %v", got)
-	}
+	must.Equal(t, DiffSettings(plain.Resolved(), p.Resolved()), want)
 	if slices.ContainsFunc(plain.Resolved(), func(s Setting) bool { return strings.HasSuffix(s.Key, ".when") }) {
 		t.Error("a policy without conditions lists some")
 	}
@@ -84,32 +84,36 @@ func TestWhenSet(t *testing.T) {
 
 func TestWhenErrors(t *testing.T) {
 	resolve := library(map[string]string{"base": conditional})
-	for _, tt := range []struct{ text, want string }{
-		{"stages:\n- bare:\n    when: cold || usd > 0.8\n", `p.yaml:3:19: bare.when: unknown variable "usd": did you mean used?`},
-		{"stages:\n- bare:\n    when: \"cold || usd > 0.8\"\n", `p.yaml:3:20: bare.when: unknown variable "usd": did you mean used?`},
-		{"stages:\n- bare: {when: cold > 3}\n", `p.yaml:2:21: bare.when: invalid operation: > (mismatched types boolean and number)`},
-		{"stages:\n- bare:\n    when: >\n      cold ||\n      usd > 1\n", `p.yaml:3:11: bare.when: unknown variable "usd" (column 9 of the condition): did you mean used?`},
-		{"stages:\n- bare:\n    when: {a: 1}\n", `p.yaml:3:11: bare.when: not a condition`},
-		{"stages:\n- bare:\n    wen: cold\n", `p.yaml:3:5: bare: unknown parameter "wen": did you mean when?`},
-		{"stages:\n- bare:\n    when: !cold\n", `p.yaml:3:11:`},
-		{"numbers: {used: 1}\nstages: []\n", `p.yaml:1:11: numbers: "used" is a variable of conditions: take another name`},
-		{"numbers: {or: 1}\nstages: []\n", `p.yaml:1:11: numbers: "or" is no name for a number: use snake_case`},
-		{"numbers: {a: x}\nstages: []\n", `p.yaml:1:14: numbers.a: "x" is not a number`},
-		{"numbers: [1]\nstages: []\n", `p.yaml:1:10: numbers: a list is not a map`},
-		{"extends: base\nset: {bare.when: cold and limt > 2}\n", `p.yaml:2:27: bare.when: unknown variable "limt": did you mean limit?`},
-		{"extends: base\nset: {numbers.lmit: 2}\n", `p.yaml:2:7: numbers: unknown parameter "lmit": did you mean limit?`},
-	} {
-		_, err := Decode("p.yaml", []byte(tt.text), testRegistry(t), resolve)
-		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
-			t.Errorf("%s\ngot  %v\nwant %s", tt.text, err, tt.want)
+	must.Rows(t, `
+"stages:\n- bare:\n    when: cold || usd > 0.8\n" | p.yaml:3:19: bare.when: unknown variable "usd": did you mean used?
+"stages:\n- bare:\n    when: \"cold || usd > 0.8\"\n" | p.yaml:3:20: bare.when: unknown variable "usd": did you mean used?
+"stages:\n- bare: {when: cold > 3}\n" | p.yaml:2:21: bare.when: invalid operation: > (mismatched types boolean and number)
+"stages:\n- bare:\n    when: >\n      cold ||\n      usd > 1\n" | p.yaml:3:11: bare.when: unknown variable "usd" (column 9 of the condition): did you mean used?
+"stages:\n- bare:\n    when: {a: 1}\n" | p.yaml:3:11: bare.when: not a condition
+"stages:\n- bare:\n    wen: cold\n" | p.yaml:3:5: bare: unknown parameter "wen": did you mean when?
+"stages:\n- bare:\n    when: !cold\n" | p.yaml:3:11:
+"numbers: {used: 1}\nstages: []\n" | p.yaml:1:11: numbers: "used" is a variable of conditions: take another name
+"numbers: {or: 1}\nstages: []\n" | p.yaml:1:11: numbers: "or" is no name for a number: use snake_case
+"numbers: {a: x}\nstages: []\n" | p.yaml:1:14: numbers.a: "x" is not a number
+"numbers: [1]\nstages: []\n" | p.yaml:1:10: numbers: a list is not a map
+"extends: base\nset: {bare.when: cold and limt > 2}\n" | p.yaml:2:27: bare.when: unknown variable "limt": did you mean limit?
+"extends: base\nset: {numbers.lmit: 2}\n" | p.yaml:2:7: numbers: unknown parameter "lmit": did you mean limit?
+`, func(text, want string) {
+		_, err := Decode("p.yaml", []byte(text), testRegistry(t), resolve)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", text, err, want)
 		}
-	}
+	})
 	p := mustDecode(t, "p.yaml", "extends: base\nnumbers: {limit: 0.5, more: 2}\nset: {numbers.gap: 9, picky.when: idle > more}\n", resolve)
-	for key, want := range map[string]string{"numbers.limit": "0.5", "numbers.gap": "9", "numbers.more": "2", "bare.when": "cold || used > limit", "picky.when": "idle > more"} {
-		if got, err := p.Get(key); err != nil || got != want {
-			t.Errorf("%s: %q, %v", key, got, err)
-		}
-	}
+	must.Rows(t, `
+numbers.limit | 0.5
+numbers.gap   | 9
+numbers.more  | 2
+bare.when     | "cold || used > limit"
+picky.when    | idle > more
+`, func(key, want string) {
+		must.Both(p.Get(key))(t, want, nil, key)
+	})
 	same(t, TruthOwn, p.Truth, "truth")
 }
 
@@ -118,28 +122,20 @@ func TestWhenIsTaken(t *testing.T) {
 	d := testStage("own", &struct {
 		When int `yaml:"when" doc:"a number"`
 	}{})
-	r, err := NewRegistry(Family{Name: "f", Stages: []Definition{d}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Check(); err == nil || !strings.Contains(err.Error(), "stage own: a parameter when") {
-		t.Errorf("got %v", err)
-	}
+	r := must.Get(NewRegistry(Family{Name: "f", Stages: []Definition{d}}))(t)
+	must.Refuse(t, r.Check(), "stage own: a parameter when")
 }
 
 func TestWhenLint(t *testing.T) {
-	for text, want := range map[string]string{
-		"stages: [bare: {when: cold || used > 0.8}]":              "",
-		"stages: [bare: {when: used > 80}]":                       "1:23: bare.when: it never holds: leave out the stage",
-		"stages: [bare: {when: true}]":                            "1:23: bare.when: it always holds: leave it out (condition)",
-		"numbers: {a: 1, b: 2}\nstages: [bare: {when: idle > a}]": "1:20: numbers.b: no condition uses it: leave it out (unused)",
-		"stages: [late: {when: cold and used > 0.1}]":             "1:23: late.when: the stage runs at: turn end, right after a response; cold says nothing there: use a stage that runs before requests",
-		"stages: [remote: {when: cold}]":                          "1:25: remote.when: the server carries the stage out",
-	} {
-		p, err := Decode("p.yaml", []byte(text), lintRegistry(t), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+	must.Rows(t, `
+"stages: [bare: {when: cold || used > 0.8}]" | ""
+stages: [bare: {when: used > 80}] | 1:23: bare.when: it never holds: leave out the stage
+stages: [bare: {when: true}] | 1:23: bare.when: it always holds: leave it out (condition)
+"numbers: {a: 1, b: 2}\nstages: [bare: {when: idle > a}]" | 1:20: numbers.b: no condition uses it: leave it out (unused)
+stages: [late: {when: cold and used > 0.1}] | 1:23: late.when: the stage runs at: turn end, right after a response; cold says nothing there: use a stage that runs before requests
+stages: [remote: {when: cold}] | 1:25: remote.when: the server carries the stage out
+`, func(text, want string) {
+		p := must.Get(Decode("p.yaml", []byte(text), lintRegistry(t), nil))(t)
 		var got []string
 		for _, f := range Lint(p) {
 			got = append(got, strings.TrimPrefix(f.String(), "p.yaml:"))
@@ -147,7 +143,7 @@ func TestWhenLint(t *testing.T) {
 		if all := strings.Join(got, "\n"); !strings.HasPrefix(all, want) || (all == "") != (want == "") {
 			t.Errorf("%s\ngot  %s\nwant %s", text, all, want)
 		}
-	}
+	})
 	_, err := Decode("p.yaml", []byte("stages: [started: {when: payback < 5}]"), lintRegistry(t), nil)
 	if want := "p.yaml:1:26: started.when: tokens_freed and payback follow from what the stage proposes, and a program"; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got  %v\nwant %s", err, want)
@@ -164,9 +160,6 @@ func (*remoteParams) ServerEdit() (any, bool) { return nil, false }
 func lintRegistry(t *testing.T) Registry {
 	late, remote, started := testStage("late", nil), testStage("remote", &remoteParams{}), testStage("started", nil)
 	late.Moments, started.Program = TurnEnd, "command"
-	r, err := NewRegistry(Family{Name: "f", Stages: []Definition{testStage("bare", nil), late, remote, started}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRegistry(Family{Name: "f", Stages: []Definition{testStage("bare", nil), late, remote, started}}))(t)
 	return r
 }

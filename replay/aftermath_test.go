@@ -43,13 +43,9 @@ func TestAftermath(t *testing.T) {
 	if c := a.Compactions[0]; a.Placebos != (replay.Aftermath{}).Placebos || c.Times != 1 || c.Edited != [2]int{10, 0} || c.Explored[0] != 0 || c.Explored[1] < 20 || c.Explored[1] > 24 || c.Grown[0] < 25000 || c.Grown[1] < 25000 || c.Grown[0] > c.Grown[1]+2000 {
 		t.Errorf("around a compaction: %+v", a)
 	}
-	if a := after(29, 31, true); a != (replay.Aftermath{}) {
-		t.Errorf("too early: %+v", a)
-	}
+	must.Equal(t, after(29, 31, true), replay.Aftermath{})
 	if a := after(65, 65, false); a.Compactions != (replay.Aftermath{}).Compactions || a.Placebos[0].Times != 1 || a.Placebos[1].Times != 0 || a.Placebos[0].Edited[0] == 0 {
 		t.Errorf("a placebo: %+v", a)
 	}
-	if a := after(30, 30, false); a != (replay.Aftermath{}) {
-		t.Errorf("a short session: %+v", a)
-	}
+	must.Equal(t, after(30, 30, false), replay.Aftermath{})
 }

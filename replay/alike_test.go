@@ -26,24 +26,22 @@ func TestReplayAlike(t *testing.T) {
 	alike, apart := 0, 0
 	for _, file := range []string{"big.jsonl", "compaction.jsonl", "microcompact.jsonl", "parallel-tools.jsonl"} {
 		rec := must.Get(replay.NewRecord(load(t, filepath.Join(shipped, file)).Main))(t)
-		for _, c := range []struct {
-			policy, key string
-			values      []string
-		}{
-			{"claude-code-pipeline", "microcompact_cached.keep", []string{"3", "4", "80", "81", "500"}},
-			{"claude-code-pipeline", "window.buffer", []string{"10000", "10001", "90000"}},
-			{"claude-code-2.1.19", "window.warning_offset", []string{"10000", "20000", "160000"}},
-			{"claude-code-collapse", "window.buffer", []string{"10000", "10001", "170000"}},
-			{"codex-local", "codex_compaction.percent", []string{"50", "51", "90"}},
-			{"gemini-cli", "gemini_compression.threshold", []string{"0.3", "0.301", "0.5"}},
-			{"opencode-1.1.36", "opencode_compaction.reserved", []string{"1000", "1001", "100000"}},
-			{"opencode-1.1.36", "opencode_prune.protect", []string{"100", "101", "40000"}},
-			{"three-layer", "three_layer_auto.threshold", []string{"20000", "20001", "60000"}},
-		} {
-			base := named(t, c.policy)
+		must.Rows(t, `
+# policy | key | values
+claude-code-pipeline | microcompact_cached.keep     | ["3", "4", "80", "81", "500"]
+claude-code-pipeline | window.buffer                | ["10000", "10001", "90000"]
+claude-code-2.1.19   | window.warning_offset        | ["10000", "20000", "160000"]
+claude-code-collapse | window.buffer                | ["10000", "10001", "170000"]
+codex-local          | codex_compaction.percent     | ["50", "51", "90"]
+gemini-cli           | gemini_compression.threshold | ["0.3", "0.301", "0.5"]
+opencode-1.1.36      | opencode_compaction.reserved | ["1000", "1001", "100000"]
+opencode-1.1.36      | opencode_prune.protect       | ["100", "101", "40000"]
+three-layer          | three_layer_auto.threshold   | ["20000", "20001", "60000"]
+`, func(thePolicy, key string, values []string) {
+			base := named(t, thePolicy)
 			var pols []*policy.Policy
-			for _, v := range c.values {
-				pols = append(pols, changed(t, base, c.key, v))
+			for _, v := range values {
+				pols = append(pols, changed(t, base, key, v))
 			}
 			tl, same, err := rec.ReplayAlike(pols[0], pols[1:], replay.Options{Regret: true})
 			if err != nil {
@@ -57,13 +55,13 @@ func TestReplayAlike(t *testing.T) {
 				case i == 0 || same[i-1]:
 					alike++
 					if !equal {
-						t.Errorf("%s, %s, %s=%s is told to be as %s, and is not:\n%s\n%s", file, c.policy, c.key, c.values[i], c.values[0], figuresOf(own), want)
+						t.Errorf("%s, %s, %s=%s is told to be as %s, and is not:\n%s\n%s", file, thePolicy, key, values[i], values[0], figuresOf(own), want)
 					}
 				case !equal:
 					apart++
 				}
 			}
-		}
+		})
 	}
 	if alike < 60 || apart < 20 {
 		t.Errorf("%d alike, %d apart: nothing is told", alike, apart)
@@ -83,9 +81,7 @@ func TestReplayAlikeOthers(t *testing.T) {
 		named(t, "none"), named(t, "recorded"),
 	}
 	_, same, err := rec.ReplayAlike(base, others, replay.Options{})
-	if err != nil || !slices.Equal(same, []bool{true, false, false, false, false, false}) {
-		t.Errorf("the same: %v, %v", same, err)
-	}
+	must.Say(t, "<nil> true", err, slices.Equal(same, []bool{true, false, false, false, false, false}))
 	if _, same, err = rec.ReplayAlike(named(t, "recorded"), []*policy.Policy{named(t, "recorded")}, replay.Options{}); err != nil || same[0] {
 		t.Errorf("beside the record: %v, %v", same, err)
 	}

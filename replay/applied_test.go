@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -105,18 +106,12 @@ func TestAppliedEdits(t *testing.T) {
 					want.events = ""
 					want.context = row.Raw
 				}
-				if row.Payload != want.context {
-					t.Errorf("%s: request %d of %d tokens, want %d", tt.name, k+1, row.Payload, want.context)
-				}
-				if row.Tokens != row.Raw {
-					t.Errorf("%s, %s: the client holds %d tokens at request %d, want the raw %d", tt.name, name, row.Tokens, k+1, row.Raw)
-				}
+				must.Equal(t, row.Payload, want.context, tt.name)
+				must.Equal(t, row.Tokens, row.Raw, tt.name, name)
 				if raw := 20000 + 1100*k; row.Raw < raw-400 || row.Raw > raw+400 {
 					t.Errorf("%s, %s: the raw history of request %d has %d tokens, want %d", tt.name, name, k+1, row.Raw, raw)
 				}
-				if got := strings.Join(events, ", "); got != want.events {
-					t.Errorf("%s, %s: request %d: %q, want %q", tt.name, name, k+1, got, want.events)
-				}
+				must.Equal(t, strings.Join(events, ", "), want.events, tt.name, name)
 			}
 		}
 	}

@@ -38,12 +38,8 @@ func TestAutomaticCache(t *testing.T) {
 				if in.Write5m+in.Write1h != 0 || in.Read > r.Payload || in.Read%kind.Quantum != kind.Offset%kind.Quantum && in.Read > 0 {
 					t.Fatalf("%s, %s: request %d of %d tokens: %+v", model, pol.Name, r.N, r.Payload, in)
 				}
-				if in != own.Requests[i].Cache.Split {
-					t.Errorf("%s, %s: request %d: the provider's cache is %+v, under the policy's own %+v", model, pol.Name, r.N, in, own.Requests[i].Cache.Split)
-				}
-				if none.Requests[i].Cache.Read != 0 {
-					t.Errorf("%s, %s: request %d reads %d without a cache", model, pol.Name, r.N, none.Requests[i].Cache.Read)
-				}
+				must.Equal(t, in, own.Requests[i].Cache.Split, model, pol.Name, r.N)
+				must.Equal(t, none.Requests[i].Cache.Read, 0, model, pol.Name, r.N)
 				read, sent = read+in.Read, sent+r.Payload
 			}
 			if 4*read < 3*sent {

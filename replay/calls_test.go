@@ -67,30 +67,26 @@ func TestClearedResultsStayCleared(t *testing.T) {
 	s.answer(context(27100), text(40))
 	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:01.000Z"
 	conv := s.load(t)
-	for _, c := range []struct {
-		name, yaml string
-		want       int // results that stay cleared
-		events     int // and as the events count them
-	}{
-		{"deleted on the server, then cleared by the client, the deletion lifted",
-			"microcompact_time: {keep_recent: 4}\n  - microcompact_cached: {trigger: 4, keep: 1}", 2, 3 + 2 + 3},
-		{"a call's input is no result", "clear_tool_uses: {trigger: {tool_uses: 3}, keep: 2, clear_tool_inputs: true}", 4, 4},
-		{"cut, then cleared", "tool_result_budget: {tool_max_chars: {Read: 3000}}\n  - microcompact_time: {keep_recent: 4}", 6, 8},
-	} {
-		tl := replayed(t, conv, written(t, "name: mine\nstages:\n  - "+c.yaml+"\n"), replay.Options{})
+	must.Rows(t, `
+# name | yaml | want | events
+deleted on the server, then cleared by the client, the deletion lifted | "microcompact_time: {keep_recent: 4}\n  - microcompact_cached: {trigger: 4, keep: 1}" | 2 | 8
+a call's input is no result | clear_tool_uses: {trigger: {tool_uses: 3}, keep: 2, clear_tool_inputs: true} | 4 | 4
+cut, then cleared           | "tool_result_budget: {tool_max_chars: {Read: 3000}}\n  - microcompact_time: {keep_recent: 4}" | 6 | 8
+`, func(name, yaml string, want, theEvents int) {
+		tl := replayed(t, conv, written(t, "name: mine\nstages:\n  - "+yaml+"\n"), replay.Options{})
 		events, texts := 0, []string{}
 		for _, ev := range tl.Events {
 			events += ev.Results
 			texts = append(texts, fmt.Sprintf("%s %d", ev.Kind, ev.Results))
 		}
-		if tl.Totals.Cleared != c.want || events != c.events {
-			t.Errorf("%s: %d results cleared, want %d; events tell of %d, want %d: %v", c.name, tl.Totals.Cleared, c.want, events, c.events, texts)
+		if tl.Totals.Cleared != want || events != theEvents {
+			t.Errorf("%s: %d results cleared, want %d; events tell of %d, want %d: %v", name, tl.Totals.Cleared, want, events, theEvents, texts)
 		}
 		rows := mains(tl)
 		if last := rows[len(rows)-1]; tl.Totals.ClearedTokens != last.Raw-last.Payload || last.Raw == last.Payload {
-			t.Errorf("%s: %d tokens cleared, the last payload is %d short of raw", c.name, tl.Totals.ClearedTokens, last.Raw-last.Payload)
+			t.Errorf("%s: %d tokens cleared, the last payload is %d short of raw", name, tl.Totals.ClearedTokens, last.Raw-last.Payload)
 		}
-	}
+	})
 }
 
 // TestInflatedCompressionIsBilled: Gemini CLI throws a summary away that is larger than what it stands for, and has
@@ -102,26 +98,24 @@ func TestInflatedCompressionIsBilled(t *testing.T) {
 		s.answer(context(20000+k*300), text(400))
 	}
 	conv := s.load(t)
-	for _, c := range []struct {
-		summary      int
-		calls        int
-		output, made int // tokens of the own calls; compactions
-	}{{90000, 2, 180000, 0}, {100, 2, 200, 1}} {
-		yaml := fmt.Sprintf("name: mine\nstages:\n  - gemini_compression: {threshold: 0.105, summary: [fixed: %d]}\n", c.summary)
+	must.Rows(t, `
+# summary | calls | output | made
+90000 | 2 | 180000 | 0
+100   | 2 | 200    | 1
+`, func(summary, calls, output, made int) {
+		yaml := fmt.Sprintf("name: mine\nstages:\n  - gemini_compression: {threshold: 0.105, summary: [fixed: %d]}\n", summary)
 		tl := replayed(t, conv, written(t, yaml), replay.Options{})
 		own := tl.Cost().Own
-		if own.Calls != c.calls || own.Output != c.output || tl.Totals.Compactions != c.made || !own.CostUSD.Known || own.CostUSD.Nano < int64(25000*c.output) {
-			t.Errorf("a summary of %d: own %+v, %d compactions; want %d calls of %d out and %d compactions", c.summary, own, tl.Totals.Compactions, c.calls, c.output, c.made)
+		if own.Calls != calls || own.Output != output || tl.Totals.Compactions != made || !own.CostUSD.Known || own.CostUSD.Nano < int64(25000*output) {
+			t.Errorf("a summary of %d: own %+v, %d compactions; want %d calls of %d out and %d compactions", summary, own, tl.Totals.Compactions, calls, output, made)
 		}
-		if c.made > 0 {
-			continue
+		if made > 0 {
+			return
 		}
 		for _, r := range mains(tl) {
-			if r.Tokens != r.Raw {
-				t.Errorf("request %d: %d tokens of %d are in view", r.N, r.Tokens, r.Raw)
-			}
+			must.Equal(t, r.Tokens, r.Raw, r.N)
 		}
-	}
+	})
 }
 
 // TestUsageBelowContent: where the recorded usage cannot be that of the content no figure falls below zero, and that
@@ -192,15 +186,17 @@ func TestUsageBelowContent(t *testing.T) {
 // TestRecordedCompactionCall: the request for a recorded summary holds what Claude Code's policies say it holds: the
 // view as it was before a microcompaction at the same request, the prompt, and from 2.1.86 on the session's prefix.
 func TestRecordedCompactionCall(t *testing.T) {
-	for _, tt := range []struct {
-		version string
-		prompt  int
-		session bool
-	}{{"2.1.20", 1257, false}, {"2.1.85", 1286, false}, {"2.1.86", 1395, true}, {"2.1.210", 1590, true}} {
+	must.Rows(t, `
+# version | prompt | session
+2.1.20  | 1257 | false
+2.1.85  | 1286 | false
+2.1.86  | 1395 | true
+2.1.210 | 1590 | true
+`, func(version string, prompt int, session bool) {
 		s := loop(20000, 40000, 60000, 80000)
-		s.version = tt.version
+		s.version = version
 		for _, l := range s.lines {
-			l["version"] = tt.version
+			l["version"] = version
 		}
 		s.line("system", map[string]any{"subtype": "microcompact_boundary", "microcompactMetadata": map[string]any{
 			"trigger": "auto", "preTokens": 3000, "tokensSaved": 1000, "compactedToolIds": []string{"t1"},
@@ -228,15 +224,15 @@ func TestRecordedCompactionCall(t *testing.T) {
 					call = r
 				}
 			}
-			want := before + cleared + tt.prompt
-			if over := mains(tl)[4].Overhead; tt.session {
+			want := before + cleared + prompt
+			if over := mains(tl)[4].Overhead; session {
 				want += over
 			}
-			if cleared == 0 || call.Payload != want || (call.Overhead > 0) != tt.session {
-				t.Errorf("%s, %s: the call sends %d tokens, want %d; %d cleared", tt.version, k, call.Payload, want, cleared)
+			if cleared == 0 || call.Payload != want || (call.Overhead > 0) != session {
+				t.Errorf("%s, %s: the call sends %d tokens, want %d; %d cleared", version, k, call.Payload, want, cleared)
 			}
 		}
-	}
+	})
 }
 
 // TestHiddenMicrocompaction: what a client says it saved of results that are before the start of the file is its
@@ -304,17 +300,19 @@ func TestFirstRoundKept(t *testing.T) {
 // TestLaterCompactionCall: from 2.1.86 on the request for a summary reads the whole request before it, what an earlier
 // compaction sent again included, and is not sent what stays behind the summary; before it has its own prompt and reads nothing.
 func TestLaterCompactionCall(t *testing.T) {
-	for _, tt := range []struct {
-		version string
-		keeps   bool // the last response, behind the summary
-		reads   bool
-		prompt  int // tokens
-	}{
-		{"2.1.20", false, false, 1257}, {"2.1.51", false, false, 1286}, {"2.1.70", false, false, 1286}, {"2.1.85", false, false, 1286},
-		{"2.1.86", false, true, 1395}, {"2.1.119", false, true, 1395}, {"2.1.210", true, true, 1590}, {"2.1.332", true, true, 1590},
-	} {
+	must.Rows(t, `
+# version | keeps | reads | prompt
+2.1.20  | false | false | 1257
+2.1.51  | false | false | 1286
+2.1.70  | false | false | 1286
+2.1.85  | false | false | 1286
+2.1.86  | false | true  | 1395
+2.1.119 | false | true  | 1395
+2.1.210 | true  | true  | 1590
+2.1.332 | true  | true  | 1590
+`, func(version string, keeps, reads bool, prompt int) {
 		s := newScript()
-		s.version = tt.version
+		s.version = version
 		for n := range 3 { // with 20,000 tokens on no line after each compaction
 			for k := range 3 {
 				id := fmt.Sprint("t", n, k)
@@ -328,19 +326,19 @@ func TestLaterCompactionCall(t *testing.T) {
 				break
 			}
 			s.boundary("auto", 43400, 400)
-			if tt.keeps {
+			if keeps {
 				s.lines[len(s.lines)-2]["compactMetadata"].(map[string]any)["preservedSegment"] = map[string]any{
 					"headUuid": last, "anchorUuid": s.last, "tailUuid": last,
 				}
 			}
 		}
 		for _, l := range s.lines {
-			l["version"] = tt.version
+			l["version"] = version
 		}
 		conv := s.load(t)
 		for _, tl := range []*replay.Timeline{
 			replayed(t, conv, named(t, "recorded"), replay.Options{}),
-			replayed(t, conv, named(t, release(t, tt.version)), replay.Options{CompactAt: []int{5, 9}}),
+			replayed(t, conv, named(t, release(t, version)), replay.Options{CompactAt: []int{5, 9}}),
 		} {
 			var before replay.Request
 			calls := 0
@@ -351,21 +349,19 @@ func TestLaterCompactionCall(t *testing.T) {
 				}
 				calls++
 				want := 0
-				if tt.reads {
+				if reads {
 					want = before.Payload
 				}
-				if off := want - r.Cache.Read; off < 0 || off > 10 || !tt.reads && r.Cache.Write5m != r.Payload || tt.reads && r.Cache.Uncached < tt.prompt-300 {
-					t.Errorf("%s, %s: call %d: %+v, want %d read", tt.version, tl.Policy, calls, r.Cache, want)
+				if off := want - r.Cache.Read; off < 0 || off > 10 || !reads && r.Cache.Write5m != r.Payload || reads && r.Cache.Uncached < prompt-300 {
+					t.Errorf("%s, %s: call %d: %+v, want %d read", version, tl.Policy, calls, r.Cache, want)
 				}
-				if over := r.Payload - before.Payload; tt.reads && tt.keeps != (over <= tt.prompt+10) {
-					t.Errorf("%s, %s: call %d sends %d tokens more than the request before", tt.version, tl.Policy, calls, over)
+				if over := r.Payload - before.Payload; reads && keeps != (over <= prompt+10) {
+					t.Errorf("%s, %s: call %d sends %d tokens more than the request before", version, tl.Policy, calls, over)
 				}
 			}
-			if calls != 2 {
-				t.Errorf("%s, %s: %d calls", tt.version, tl.Policy, calls)
-			}
+			must.Equal(t, calls, 2, version, tl.Policy)
 		}
-	}
+	})
 }
 
 // release is the built-in policy of a version of Claude Code.

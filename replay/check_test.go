@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -161,9 +159,7 @@ func TestFindings(t *testing.T) {
 					t.Errorf("%+v", f)
 				}
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			must.Equal(t, got, tt.want)
 			x := tl.Totals
 			if x.Violations != count[replay.FindingViolation] || x.Transcript != count[replay.FindingTranscript] || x.Preserved != count[replay.FindingPreserved] {
 				t.Errorf("totals %+v, findings %v", x, count)

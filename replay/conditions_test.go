@@ -1,7 +1,6 @@
 package replay_test
 
 import (
-	gocmp "cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -167,9 +166,7 @@ func TestConditionsOfStages(t *testing.T) {
 								}
 							}
 						}
-						if diff := differs(t, run(after, true), got); diff != "" {
-							t.Errorf("%s, %s, from request %d: it takes edits for made that were refused: give it a Fork: -with a copy of all it knows +got: %s", name, base.Name, from, diff)
-						}
+						must.Equal(t, differs(t, run(after, true), got), "", name, base.Name, from)
 						if t.Failed() {
 							return
 						}
@@ -186,20 +183,6 @@ func TestConditionsOfStages(t *testing.T) {
 			}
 			if def.Name != "drop_images" && (acted == 0 || refused == 0) { // no sample has an image
 				t.Errorf("it acted %d times, and a condition refused it %d times: too few to mean anything", acted, refused)
-			}
-		})
-	}
-}
-
-// BenchmarkConditions shows what a condition costs a replay of a long session; testing.md has the figures of a corpus.
-func BenchmarkConditions(b *testing.B) {
-	conv := benchSession(b, 1000)
-	for _, when := range []string{"", "true", "cold || used > 0.8", "payback <= 20"} {
-		b.Run(gocmp.Or(when, "none"), func(b *testing.B) {
-			pol := written(b, "stages: [mask: {keep: 10, step: 10, when: '"+when+"'}]")
-			b.ReportAllocs()
-			for b.Loop() {
-				must.Get(replay.Run(conv, pol, replay.Options{}))(b)
 			}
 		})
 	}

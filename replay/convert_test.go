@@ -48,9 +48,7 @@ func TestConvertedTokens(t *testing.T) {
 			if tl.Converted != nil {
 				models = len(tl.Converted.Models)
 			}
-			if models != tt.models {
-				t.Errorf("%s: %d models: %+v", tt.what, models, tl.Converted)
-			}
+			must.Equal(t, models, tt.models, tt.what, tl.Converted)
 			if !pol.Recorded {
 				continue
 			}
@@ -80,11 +78,7 @@ func TestFactor(t *testing.T) {
 		{down, 170, 124}, {down, 85, 62}, {down, 1, 1}, {down, 100, 73},
 		{tokens.NewFactor("old", "old"), 7, 7}, {tokens.NewFactor("", "new"), 7, 7}, {tokens.NewFactor("new", ""), 7, 7},
 	} {
-		if got := tt.f.Of(tt.n); got != tt.want {
-			t.Errorf("%+v of %d is %d, want %d", tt.f, tt.n, got, tt.want)
-		}
+		must.Equal(t, tt.f.Of(tt.n), tt.want, tt.f, tt.n)
 	}
-	if r := up.Ratio().String(); r != "1.371" {
-		t.Errorf("the ratio is %s", r)
-	}
+	must.Equal(t, up.Ratio().String(), "1.371")
 }

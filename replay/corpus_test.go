@@ -213,18 +213,15 @@ func TestCorpusRecorded(t *testing.T) {
 		}
 	}
 	for f := range want {
-		if !slices.Equal(want[f], got[f]) {
-			t.Errorf("%s: recorded events\n got %q\nwant %q", f, got[f], want[f])
-		}
+		must.Equal(t, want[f], got[f], f)
 	}
 	for f := range got {
 		if want[f] == nil {
 			t.Errorf("%s: events that the tables do not list: %q", f, got[f])
 		}
 	}
-	if n := unrecorded["2.1.5"] + unrecorded["2.1.7"] + unrecorded["2.1.17"]; n != 5 || len(unrecorded) != 3 {
-		t.Errorf("unrecorded microcompactions by version: %v, want 5 in all, at 2.1.5, 2.1.7 and 2.1.17", unrecorded)
-	}
+	n := unrecorded["2.1.5"] + unrecorded["2.1.7"] + unrecorded["2.1.17"]
+	must.Say(t, "5 3", n, len(unrecorded))
 }
 
 // TestCorpusNoLateMicrocompact: no client from 2.1.25 on has recorded a microcompaction by size, or left the drop of

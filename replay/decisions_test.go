@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -169,22 +167,19 @@ func TestUsed(t *testing.T) {
 	s.user(402)
 	s.answer(context(22000), text(40))
 	conv := s.load(t)
-	for _, tt := range []struct {
-		tail string
-		want []int
-	}{
-		{"after_last", []int{0, 20123 + 1001 + 100, 21550 + 20 + 101}},
-		// The first line of a response is not counted again, the others are.
-		{"after_first", []int{0, 20123 + 1001 + 100 + 7 + 7, 21550 + 20 + 101}},
-	} {
+	must.Rows(t, `
+after_last  | [0, 21224, 21671]
+# The first line of a response is not counted again, the others are.
+after_first | [0, 21238, 21671]
+`, func(tail string, want []int) {
 		p := &policy.Policy{Name: "nothing", Window: policy.DefaultWindow()}
-		p.Window.Tail = tt.tail
+		p.Window.Tail = tail
 		for i, q := range mains(replayed(t, conv, p, replay.Options{})) {
-			if i > 0 && q.Used != tt.want[i] {
-				t.Errorf("%s: request %d: used %d, want %d", tt.tail, q.N, q.Used, tt.want[i])
+			if i > 0 && q.Used != want[i] {
+				t.Errorf("%s: request %d: used %d, want %d", tail, q.N, q.Used, want[i])
 			}
 		}
-	}
+	})
 }
 
 // A client that counts a response whole does so where the file has only the beginning of its output.
@@ -228,9 +223,7 @@ func TestUsedAfterEdit(t *testing.T) {
 			if q.N > at {
 				want -= tl.Events[0].Saved
 			}
-			if q.Used != want {
-				t.Errorf("edited at request %d: used %d at request %d, want %d", at, q.Used, q.N, want)
-			}
+			must.Equal(t, q.Used, want, at, q.N)
 		}
 	}
 
@@ -262,7 +255,14 @@ func TestUsedAfterEdit(t *testing.T) {
 // used as it was before the compaction.
 func TestUsedAfterCompaction(t *testing.T) {
 	conv := loop(20000, 21200, 22400, 23600).load(t)
-	for summary, want := range map[int]int{3: 4, 4: 6, 5: 7, 3000: 4000, 3001: 4002, 3002: 4003} {
+	must.Rows(t, `
+3    | 4
+4    | 6
+5    | 7
+3000 | 4000
+3001 | 4002
+3002 | 4003
+`, func(summary, want int) {
 		saw := map[int]int{}
 		tl := replayed(t, conv, acting(policy.Respond|policy.Prepare, func(c *policy.Context) []policy.Edit {
 			if c.Moment == policy.Prepare {
@@ -278,9 +278,7 @@ func TestUsedAfterCompaction(t *testing.T) {
 			}}
 		}), replay.Options{})
 		rows := mains(tl)
-		if saw[3] != want {
-			t.Errorf("a summary of %d tokens: used %d, want %d", summary, saw[3], want)
-		}
+		must.Equal(t, saw[3], want, summary)
 		if got, want := rows[2].Used, 21250+1000; got != want {
 			t.Errorf("a summary of %d tokens: the row says %d used, want %d", summary, got, want)
 		}
@@ -288,7 +286,7 @@ func TestUsedAfterCompaction(t *testing.T) {
 		if want := 22450 + 1000 + rows[2].Tokens - 22400; saw[4] != want || rows[3].Used != want {
 			t.Errorf("a summary of %d tokens: used %d and %d at the next request, want %d", summary, saw[4], rows[3].Used, want)
 		}
-	}
+	})
 }
 
 // TestCutAgain: a block that was cut may be cut again where the view is made anew at that request, and nowhere else.
@@ -334,12 +332,8 @@ func TestFurtherCall(t *testing.T) {
 			got = append(got, [3]int{r.N, r.Tokens, r.Output})
 		}
 	}
-	if diff := cmp.Diff([][3]int{{2, 700, 30}, {2, 900, 40}, {2, 950, 30}}, got); diff != "" {
-		t.Errorf("calls: -want +got\n%s", diff)
-	}
-	if tl.Totals.Compactions != 1 || tl.Totals.Calls != 6 {
-		t.Errorf("%d compactions and %d calls, want 1 and 6", tl.Totals.Compactions, tl.Totals.Calls)
-	}
+	must.Equal(t, got, [][3]int{{2, 700, 30}, {2, 900, 40}, {2, 950, 30}})
+	must.Say(t, "1 6", tl.Totals.Compactions, tl.Totals.Calls)
 }
 
 // TestSummaryReuse is decision 8: a recorded summary is used once, and by a compaction that comes up to 10 requests
@@ -528,45 +522,39 @@ func TestLostAtBoundary(t *testing.T) {
 		t.Errorf("the lost result weighs %d, want %d", got, want)
 	}
 	tl := replayed(t, conv, named(t, "recorded"), replay.Options{})
-	if got := mains(tl)[2].Used; got != 30000 {
-		t.Errorf("used before the compaction is %d, want 30,000", got)
-	}
+	must.Equal(t, mains(tl)[2].Used, 30000)
 }
 
 // TestFallOfContext is decision 3: a fall of more than 2,000 tokens that no line explains is told, and every view
 // shares it.
 func TestFallOfContext(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		fell   int
-		model  string
-		reason string // "": no event
-	}{
-		{"2,000", 2000, "", ""},
-		{"2,001", 2001, "", "no line says why"},
-		{"a model switch", 5000, "claude-opus-5", "model switch from claude-opus-4-6 to claude-opus-5"},
-		{"a small fall at a model switch", 2000, "claude-opus-5", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | fell | model | reason
+2,000          | 2000 | ""            | ""
+2,001          | 2001 | ""            | no line says why
+a model switch | 5000 | claude-opus-5 | model switch from claude-opus-4-6 to claude-opus-5
+a small fall at a model switch | 2000 | claude-opus-5 | ""
+`, func(theName string, fell int, model, reason string) {
+		t.Run(theName, func(t *testing.T) {
 			s := loop(20000, 21200, 22400)
-			if tt.model != "" {
-				s.model = tt.model
+			if model != "" {
+				s.model = model
 			}
 			s.user(40)
-			s.answer(context(22400-tt.fell), text(40))
+			s.answer(context(22400-fell), text(40))
 			s.user(40)
-			s.answer(context(22500-tt.fell), text(40))
+			s.answer(context(22500-fell), text(40))
 			conv := s.load(t)
 			recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
 			switch {
-			case tt.reason == "" && len(recorded.Events) > 0:
+			case reason == "" && len(recorded.Events) > 0:
 				t.Errorf("events %+v", recorded.Events)
-			case tt.reason == "":
+			case reason == "":
 			case len(recorded.Events) != 1:
 				t.Errorf("events %+v, want one", recorded.Events)
 			default:
 				ev := recorded.Events[0]
-				if ev.Kind != policy.KindInferred || *ev.Request != 4 || ev.Saved != 0 || ev.Detail["fell"] != tt.fell || !strings.Contains(ev.Reason, tt.reason) {
+				if ev.Kind != policy.KindInferred || *ev.Request != 4 || ev.Saved != 0 || ev.Detail["fell"] != fell || !strings.Contains(ev.Reason, reason) {
 					t.Errorf("event %+v", ev)
 				}
 			}
@@ -578,7 +566,7 @@ func TestFallOfContext(t *testing.T) {
 				}
 			}
 		})
-	}
+	})
 }
 
 // TestUnrecordedMicrocompaction is decision 3: what the client's rule clears leaves the record alone, not the views
@@ -617,9 +605,7 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 			if q.N >= 6 {
 				want += saved
 			}
-			if none[i].Tokens != want {
-				t.Errorf("%s, request %d: %d tokens under none, want %d", version, q.N, none[i].Tokens, want)
-			}
+			must.Equal(t, none[i].Tokens, want, version, q.N)
 			if got := q.Recorded.Input + q.Recorded.CacheRead; q.Tokens != got {
 				t.Errorf("%s, request %d: %d tokens, recorded %d", version, q.N, q.Tokens, got)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
@@ -96,9 +97,7 @@ func TestRecordedSnip(t *testing.T) {
 	s.user(400)
 	s.answer(context(21700), text(400)) // 23,140 and 100 more, less a turn of 1,520
 	got, tl := views(t, s, "recorded")
-	if diff := cmp.Diff([]string{"l1", "l1 l2 l3", "l1 l2 l3 l4 l5", "l1 l2 l3 l4 l5 l6 l7", "l5 l6 l7 l8 l10"}, got); diff != "" {
-		t.Errorf("views: -want +got\n%s", diff)
-	}
+	must.Equal(t, got, []string{"l1", "l1 l2 l3", "l1 l2 l3 l4 l5", "l1 l2 l3 l4 l5 l6 l7", "l5 l6 l7 l8 l10"})
 	wantContexts(t, tl)
 	if len(tl.Events) != 1 {
 		t.Fatalf("events %+v", tl.Events)
@@ -116,9 +115,7 @@ func TestRecordedSnip(t *testing.T) {
 	if d := rows[4].Overhead - rows[3].Overhead; d < -100 || d > 100 {
 		t.Errorf("the overhead moved by %d", d)
 	}
-	if raw := rows[4].Raw - rows[4].Tokens; raw != ev.Saved {
-		t.Errorf("raw is %d above the recorded view, which lost %d", raw, ev.Saved)
-	}
+	must.Equal(t, rows[4].Raw-rows[4].Tokens, ev.Saved)
 
 	// A policy that changes nothing is shown it all, and reckons from there.
 	got, none := views(t, s, "none")
@@ -163,21 +160,17 @@ func TestRecordedCollapse(t *testing.T) {
 		6: "l1 l2 l3 l4 <collapsed id='c1'> l9 l10 l11 l12 l14",
 		7: "l1 l2 l3 l4 <collapsed id='c2'> l14 l15 l18",
 	} {
-		if got[k] != want {
-			t.Errorf("request %d\n got %s\nwant %s", k+1, got[k], want)
-		}
+		must.Equal(t, got[k], want)
 	}
 	wantContexts(t, tl)
 	var lines []string
 	for _, ev := range tl.Events {
 		lines = append(lines, fmt.Sprintf("%s@%d line %d, %d messages: %s", ev.Kind, *ev.Request, ev.Recorded.Line, ev.Messages, ev.Reason))
 	}
-	if diff := cmp.Diff([]string{
+	must.Equal(t, lines, []string{
 		"collapse@7 line 13, 4 messages: the client collapsed messages 5 to 8",
 		"collapse@8 line 16, 5 messages: the client collapsed messages 5 to 12",
-	}, lines); diff != "" {
-		t.Errorf("events: -want +got\n%s", diff)
-	}
+	})
 	// Each summary was a call of its own.
 	calls := 0
 	for _, q := range tl.Requests {
@@ -215,9 +208,7 @@ func TestRecordedReplacement(t *testing.T) {
 	for _, ev := range tl.Events {
 		got = append(got, fmt.Sprintf("%s@%d line %d, %d results", ev.Kind, *ev.Request, ev.Recorded.Line, ev.Results))
 	}
-	if diff := cmp.Diff([]string{"persist@2 line 6, 2 results", "clear@4 line 10, 1 results"}, got); diff != "" {
-		t.Errorf("events: -want +got\n%s", diff)
-	}
+	must.Equal(t, got, []string{"persist@2 line 6, 2 results", "clear@4 line 10, 1 results"})
 	rows := mains(tl)
 	for k, want := range []int{0, 2700, 2700, 4090} {
 		if n := rows[k].Raw - rows[k].Tokens; n < want*9/10 || n > want*11/10 {

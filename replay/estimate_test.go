@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
 )
@@ -12,35 +13,30 @@ import (
 // right, and by what it weighs where the client wrote down those it began with,
 // or none.
 func TestOutput(t *testing.T) {
-	for _, tt := range []struct {
-		what, version string
-		output, chars int
-		counter       string
-		least, most   int
-		estimated     bool
-	}{
-		{"recorded", "2.1.139", 900, 400, tokens.NameUsage, 900, 900, false},
-		{"recorded before the fault", "2.1.11", 900, 400, tokens.NameUsage, 900, 900, false},
-		{"a client that wrote the first", "2.1.29", 1, 4000, tokens.NameUsage, 800, 2500, true},
-		{"by another counter", "2.1.29", 1, 4000, tokens.NameHeuristic, 1000, 1000, true},
-		{"never below what is recorded", "2.1.29", 5000, 400, tokens.NameHeuristic, 5000, 5000, true},
-		{"too few to hold the text", "2.1.5", 1, 4000, tokens.NameHeuristic, 1000, 1000, true},
-	} {
+	must.Rows(t, `
+# what | version | output | chars | counter | least | most | estimated
+recorded                     | 2.1.139 | 900  | 400  | usage     | 900  | 900  | false
+recorded before the fault    | 2.1.11  | 900  | 400  | usage     | 900  | 900  | false
+a client that wrote the first | 2.1.29  | 1    | 4000 | usage     | 800  | 2500 | true
+by another counter           | 2.1.29  | 1    | 4000 | heuristic | 1000 | 1000 | true
+never below what is recorded | 2.1.29  | 5000 | 400  | heuristic | 5000 | 5000 | true
+too few to hold the text     | 2.1.5   | 1    | 4000 | heuristic | 1000 | 1000 | true
+`, func(what, version string, output, chars int, counter string, least, most int, estimated bool) {
 		s := newScript()
-		s.version = tt.version
+		s.version = version
 		s.user(400)
 		u := context(20000)
-		u.Output = tt.output
-		s.answer(u, text(tt.chars))
-		tl := replayed(t, s.load(t), named(t, "none"), replay.Options{Counter: tt.counter})
+		u.Output = output
+		s.answer(u, text(chars))
+		tl := replayed(t, s.load(t), named(t, "none"), replay.Options{Counter: counter})
 		r, bill := tl.Requests[0], tl.Cost().Main
-		if r.Output < tt.least || r.Output > tt.most || r.Estimated != tt.estimated || (bill.Estimated == 1) != tt.estimated {
-			t.Errorf("%s: %d tokens, estimated %v (%d of the bill), want %d to %d", tt.what, r.Output, r.Estimated, bill.Estimated, tt.least, tt.most)
+		if r.Output < least || r.Output > most || r.Estimated != estimated || (bill.Estimated == 1) != estimated {
+			t.Errorf("%s: %d tokens, estimated %v (%d of the bill), want %d to %d", what, r.Output, r.Estimated, bill.Estimated, least, most)
 		}
-		if r.Recorded.Output != tt.output || bill.Output != r.Output {
-			t.Errorf("%s: %d recorded, %d billed", tt.what, r.Recorded.Output, bill.Output)
+		if r.Recorded.Output != output || bill.Output != r.Output {
+			t.Errorf("%s: %d recorded, %d billed", what, r.Recorded.Output, bill.Output)
 		}
-	}
+	})
 }
 
 // TestOutputWithoutUsage: what no line says is not nothing.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -31,16 +32,12 @@ func TestGlance(t *testing.T) {
 		message(25, 0, "nobody-knows", 2000000), message(27, 0, "claude-opus-4-5", 0))
 	agent := conversation(2, message(0, 0, "claude-haiku-4-5", 9000000))
 	g := GlanceAt(main, []*session.Conversation{agent}, nil)
-	if g.Requests != 4 || g.PeakContext != 3000000 || g.LastContext != 2000000 || g.Compactions != 1 || g.Without != 1 || g.Unpriced != 1 || g.Idle != 600 {
-		t.Errorf("%+v", g)
-	}
+	must.Say(t, "4 3000000 2000000 1 1 1 600", g.Requests, g.PeakContext, g.LastContext, g.Compactions, g.Without, g.Unpriced, g.Idle)
 	if want := at.Add(27 * time.Minute); !g.Ended.Equal(want) {
 		t.Errorf("ended at %s, want %s", g.Ended, want)
 	}
 	// 4,000,000 at 0.50 and 9,000,000 at 0.10 dollars a million.
-	if got := g.CostUSD.Decimal().Text(2); got != "2.90" {
-		t.Errorf("%s dollars, want 2.90", got)
-	}
+	must.Equal(t, g.CostUSD.Decimal().Text(2), "2.90")
 	if want := []string{"claude-haiku-4-5", "claude-opus-4-5", "nobody-knows"}; !slices.Equal(g.Models, want) {
 		t.Errorf("models %q", g.Models)
 	}

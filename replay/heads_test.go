@@ -1,11 +1,11 @@
 package replay_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -106,9 +106,7 @@ func TestHeads(t *testing.T) {
 				got[i] = -1
 			}
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
+		must.Equal(t, got, tt.want, tt.name)
 	}
 }
 

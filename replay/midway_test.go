@@ -112,7 +112,5 @@ func TestMidwayFirstRequest(t *testing.T) {
 		}
 		return []policy.Edit{{Kind: policy.KindTag, Target: policy.Target{Item: 1, Block: 0}, New: &policy.Content{Kind: jsonl.KindText, Text: "x", Length: jsonl.Measure("x")}, Reason: "told to"}}
 	})
-	if events := at(replayed(t, conv, told, replay.Options{})); !slices.Equal(events, []int{1}) {
-		t.Errorf("events at %v", events)
-	}
+	must.Equal(t, at(replayed(t, conv, told, replay.Options{})), []int{1})
 }

@@ -44,9 +44,7 @@ func TestEditsAreBounded(t *testing.T) {
 	if made < turns*turns/4 {
 		t.Fatalf("%d edits: the session does not do what it is for", made)
 	}
-	if n := len(r.record.Acts.Edits); n != len(r.record.Acts.Notes) {
-		t.Errorf("%d edits with %d notes", n, len(r.record.Acts.Notes))
-	}
+	must.Equal(t, len(r.record.Acts.Edits), len(r.record.Acts.Notes))
 	var over *jsonl.LimitError
 	if _, err := NewRecordWith(conv, RecordOptions{MostEdits: int64(made) - 1}); !errors.As(err, &over) || over.Name != "edits" {
 		t.Errorf("a record of %d edits where %d are allowed: %v", made, made-1, err)

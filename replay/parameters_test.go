@@ -57,9 +57,7 @@ func fitting() map[string]string {
 // TestParametersAct: every parameter of every stage changes the requests, events or totals of some sample session under
 // some policy with the stage, or stands in idle.
 func TestParametersAct(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many replays")
-	}
+	must.BeCI(t)
 	reg := must.Get(registry())(t)
 	a := &parameterTrial{t: t, reg: reg, presets: presets(t), base: map[string]string{}, records: map[string]*replay.Record{}}
 	a.sessions()

@@ -48,9 +48,7 @@ func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Pol
 			if output == nil {
 				output = &sum.Output
 			}
-			if sum.Output != *output {
-				t.Errorf("%s, %s, %s: the output costs %s, under %s %s", conv.Path, pol.Name, mode, sum.Output, policies[0].Name, output)
-			}
+			must.Equal(t, sum.Output, *output, conv.Path, pol.Name, mode)
 			if len(pol.Stages) == 0 && sum.Breaks.Nano != 0 && (len(sum.ByStage) != 1 || sum.ByStage[0].Stage != "recorded") {
 				t.Errorf("%s, %s, %s: breaks without a stage: %+v", conv.Path, pol.Name, mode, sum)
 			}
@@ -62,7 +60,7 @@ func checkParts(t *testing.T, conv *session.Conversation, policies []*policy.Pol
 
 func TestCostParts(t *testing.T) {
 	policies := presets(t)
-	if testing.Short() {
+	if !must.CI() {
 		policies = policies[:5]
 	}
 	files := must.Glob(t, 1, shipped+"/*.jsonl")

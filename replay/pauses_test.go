@@ -4,8 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -27,7 +26,5 @@ func TestPauses(t *testing.T) {
 	rec := recordOf(t, s.load(t))
 	end := rec.Conv.Messages[rec.Conv.Requests[0].Message].End
 	want := []replay.Pause{{}, {Length: time.Date(2026, 2, 1, 10, 20, 0, 0, time.UTC).Sub(end), Tool: true}, {Length: time.Hour}}
-	if diff := cmp.Diff(want, rec.Pauses()); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, rec.Pauses(), want)
 }

@@ -129,43 +129,39 @@ func TestRefused(t *testing.T) {
 // is not also counted as one that the API refuses.
 func TestBlocked(t *testing.T) {
 	conv := longRun(t, 300000)
-	for _, c := range []struct {
-		name, window, stages string
-		from                 int // used tokens from which on requests are blocked; 0: none is
-	}{
-		{"automatic compaction is off", "auto_compact: false", "autocompact: {enabled: false}", 197000},
-		{"with a limit of its own", "auto_compact: false, blocking_limit: 120000", "autocompact: {enabled: false}", 120000},
-		{"a client that holds nothing back while it compacts", "blocking: auto_off", "autocompact: {enabled: false}", 0},
-		{"it compacts in time", "auto_compact: true", "autocompact: {}", 0},
-		{"it compacts at the limit", "auto_compact: true, blocking_limit: 50000, pct_override: '1'", "autocompact: {summary: [fixed: 100]}", 0},
-		{"no such client", "", "opencode_prune: {}", 0},
-	} {
-		window := c.window
+	must.Rows(t, `
+# name | window | stages | from
+automatic compaction is off | auto_compact: false | autocompact: {enabled: false} | 197000
+with a limit of its own     | auto_compact: false, blocking_limit: 120000 | autocompact: {enabled: false} | 120000
+a client that holds nothing back while it compacts | blocking: auto_off  | autocompact: {enabled: false} | 0
+it compacts in time         | auto_compact: true  | autocompact: {}    | 0
+it compacts at the limit    | auto_compact: true, blocking_limit: 50000, pct_override: '1' | autocompact: {summary: [fixed: 100]} | 0
+no such client              | ""                  | opencode_prune: {} | 0
+`, func(name, theWindow, stages string, from int) {
+		window := theWindow
 		if window != "" {
 			window = ", " + window
 		}
-		tl := replayed(t, conv, written(t, "name: mine\nwindow: {context: 200000"+window+"}\n"+stagesOf(c.stages)), replay.Options{})
+		tl := replayed(t, conv, written(t, "name: mine\nwindow: {context: 200000"+window+"}\n"+stagesOf(stages)), replay.Options{})
 		blocked := 0
 		for _, q := range mains(tl) {
 			is := false
 			for _, n := range q.Events {
 				ev := tl.Events[n]
 				is = is || ev.Kind == policy.KindBlock
-				if c.from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && (ev.Detail["over"] != q.Used-c.from || ev.Before != q.Payload || ev.After != q.Payload)) {
-					t.Errorf("%s: request %d, used %d: %s %+v", c.name, q.N, q.Used, ev.Reason, ev.Detail)
+				if from > 0 && (ev.Kind == policy.KindRefuse || ev.Kind == policy.KindBlock && (ev.Detail["over"] != q.Used-from || ev.Before != q.Payload || ev.After != q.Payload)) {
+					t.Errorf("%s: request %d, used %d: %s %+v", name, q.N, q.Used, ev.Reason, ev.Detail)
 				}
 			}
-			if is != (c.from > 0 && q.Used >= c.from) {
-				t.Errorf("%s: request %d, used %d, blocked: %v", c.name, q.N, q.Used, is)
-			}
+			must.Equal(t, is, from > 0 && q.Used >= from, name, q.N, q.Used)
 			if is {
 				blocked++
 			}
 		}
-		if tl.Totals.Blocked != blocked || tl.Totals.Refused < blocked || c.from > 0 == (blocked == 0) {
-			t.Errorf("%s: %d blocked of %d refused, want %d", c.name, tl.Totals.Blocked, tl.Totals.Refused, blocked)
+		if tl.Totals.Blocked != blocked || tl.Totals.Refused < blocked || from > 0 == (blocked == 0) {
+			t.Errorf("%s: %d blocked of %d refused, want %d", name, tl.Totals.Blocked, tl.Totals.Refused, blocked)
 		}
-	}
+	})
 }
 
 // failing is a stage of its own: at its requests a summary of a size, or a failure.
@@ -195,38 +191,33 @@ func TestThrashAndFailures(t *testing.T) {
 		s.answer(context(20000+2000*k), text(4000))
 	}
 	conv := s.load(t)
-	for _, c := range []struct {
-		name                             string
-		after                            []int
-		compactions, failed, thrash, run int
-	}{
-		{"none", nil, 0, 0, 0, 0},
-		{"failures", []int{0, -1, -1}, 0, 4, 0, 0},
-		{"good ones", []int{0, 10, 10}, 2, 0, 0, 0},
-		{"larger than before", []int{0, 90000, 90000, 10, 90000}, 4, 0, 3, 2},
-		{"with failures between", []int{0, 90000, -1, 90000, 90000}, 3, 2, 3, 3},
-	} {
+	must.Rows(t, `
+# name | after | compactions | failed | thrash | run
+none                  | null                         | 0 | 0 | 0 | 0
+failures              | [0, -1, -1]                  | 0 | 4 | 0 | 0
+good ones             | [0, 10, 10]                  | 2 | 0 | 0 | 0
+larger than before    | [0, 90000, 90000, 10, 90000] | 4 | 0 | 3 | 2
+with failures between | [0, 90000, -1, 90000, 90000] | 3 | 2 | 3 | 3
+`, func(name string, after []int, compactions, failed, thrash, run int) {
 		def := policy.Definition{
 			Name: "failing", Moments: policy.Prepare, Params: &struct{}{}, Summary: "It fails.", Source: "this test", Truth: policy.TruthDescribed,
-			New: func(any) (policy.Stage, error) { return failing{c.after}, nil },
+			New: func(any) (policy.Stage, error) { return failing{after}, nil },
 		}
 		pol := &policy.Policy{Name: "mine", Stages: []policy.StageConfig{{Definition: def, Params: def.Params}}}
 		tl := replayed(t, conv, pol, replay.Options{})
-		if got := tl.Totals; got.Compactions != c.compactions || got.Failed != c.failed || got.Thrash != c.thrash || got.ThrashRun != c.run {
-			t.Errorf("%s: %d compactions, %d failed, thrash %d, in a row %d", c.name, got.Compactions, got.Failed, got.Thrash, got.ThrashRun)
+		if got := tl.Totals; got.Compactions != compactions || got.Failed != failed || got.Thrash != thrash || got.ThrashRun != run {
+			t.Errorf("%s: %d compactions, %d failed, thrash %d, in a row %d", name, got.Compactions, got.Failed, got.Thrash, got.ThrashRun)
 		}
-		if own := tl.Cost().Own; own.Calls != c.failed/2 || own.Output != 7*c.failed/2 || own.Input.Input() != 70*c.failed/2 {
-			t.Errorf("%s: own calls %+v", c.name, own)
+		if own := tl.Cost().Own; own.Calls != failed/2 || own.Output != 7*failed/2 || own.Input.Input() != 70*failed/2 {
+			t.Errorf("%s: own calls %+v", name, own)
 		}
-		if c.compactions > 0 {
-			continue
+		if compactions > 0 {
+			return
 		}
 		for _, q := range mains(tl) {
-			if q.Payload != q.Raw {
-				t.Errorf("%s: request %d of %d tokens, raw %d", c.name, q.N, q.Payload, q.Raw)
-			}
+			must.Equal(t, q.Payload, q.Raw, name, q.N)
 		}
-	}
+	})
 }
 
 // TestAlikeOnlyWithTheSameRefusals: policies whose stages do the same are not alike where one loses requests and the
@@ -241,7 +232,5 @@ func TestAlikeOnlyWithTheSameRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(same) != "[false false true]" {
-		t.Errorf("alike: %v, want only the last", same)
-	}
+	must.Equal(t, fmt.Sprint(same), "[false false true]", same)
 }

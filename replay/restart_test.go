@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -46,16 +44,13 @@ func restarted(version string) *script {
 // TestRestart: under every policy a restart is an event, what the client did not read back is gone from the view from
 // there on, and the cache of the messages is lost. The raw history keeps everything.
 func TestRestart(t *testing.T) {
-	for _, tt := range []struct {
-		version string
-		kinds   []policy.EditKind
-		blocks  []int // in view, by request
-	}{
-		{"2.1.37", []policy.EditKind{policy.KindRestart, policy.KindRemove, policy.KindClear}, []int{1, 5, 6}},
-		{"2.1.80", []policy.EditKind{policy.KindRestart}, []int{1, 5, 8}},
-	} {
+	must.Rows(t, `
+# version | kinds | blocks
+2.1.37 | ["restart", "remove", "clear"] | [1, 5, 6]
+2.1.80 | ["restart"] | [1, 5, 8]
+`, func(version string, theKinds []policy.EditKind, theBlocks []int) {
 		for _, pol := range []*policy.Policy{plain(), named(t, "recorded")} {
-			conv := restarted(tt.version).load(t)
+			conv := restarted(version).load(t)
 			var blocks []int
 			tl := replayed(t, conv, pol, replay.Options{Observe: func(_ int, v *view.View) {
 				n := 0
@@ -64,35 +59,31 @@ func TestRestart(t *testing.T) {
 				}
 				blocks = append(blocks, n)
 			}})
-			if !slices.Equal(blocks, tt.blocks) {
-				t.Errorf("%s, %s: %v blocks in view, want %v", tt.version, pol.Name, blocks, tt.blocks)
-			}
+			must.Equal(t, blocks, theBlocks, version, pol.Name)
 			var kinds []policy.EditKind
 			for _, e := range tl.Events {
 				if kinds = append(kinds, e.Kind); e.Stage != "recorded" || e.Recorded == nil || e.Recorded.Line != 7 || *e.Request != 3 {
-					t.Errorf("%s, %s: event %+v", tt.version, pol.Name, e)
+					t.Errorf("%s, %s: event %+v", version, pol.Name, e)
 				}
 			}
-			if !slices.Equal(kinds, tt.kinds) {
-				t.Errorf("%s, %s: events %v, want %v", tt.version, pol.Name, kinds, tt.kinds)
-			}
+			must.Equal(t, kinds, theKinds, version, pol.Name)
 			if want := []cache.BreakCause{cache.First, "", cache.Restart}; !slices.Equal(misses(tl), want) {
-				t.Errorf("%s, %s: misses %q, want %q", tt.version, pol.Name, misses(tl), want)
+				t.Errorf("%s, %s: misses %q, want %q", version, pol.Name, misses(tl), want)
 			}
 			if len(tl.Findings) > 0 {
-				t.Errorf("%s, %s: findings %+v", tt.version, pol.Name, tl.Findings)
+				t.Errorf("%s, %s: findings %+v", version, pol.Name, tl.Findings)
 			}
-			if tot := tl.Totals; tot.Saved != 0 || (tot.NotReadBack > 0) != (len(tt.kinds) > 1) {
-				t.Errorf("%s, %s: %d tokens saved, %d not read back", tt.version, pol.Name, tot.Saved, tot.NotReadBack)
+			if tot := tl.Totals; tot.Saved != 0 || (tot.NotReadBack > 0) != (len(theKinds) > 1) {
+				t.Errorf("%s, %s: %d tokens saved, %d not read back", version, pol.Name, tot.Saved, tot.NotReadBack)
 			}
 			if p := tl.Totals.CostParts; p.Restarts.Nano <= 0 || p.Restarts.Nano >= p.Ideal.Nano {
-				t.Errorf("%s, %s: restarts lost %s of ideal %s", tt.version, pol.Name, p.Restarts, p.Ideal)
+				t.Errorf("%s, %s: restarts lost %s of ideal %s", version, pol.Name, p.Restarts, p.Ideal)
 			}
 			if rows := mains(tl); rows[2].Raw <= rows[1].Raw {
-				t.Errorf("%s, %s: the raw history falls from %d to %d tokens", tt.version, pol.Name, rows[1].Raw, rows[2].Raw)
+				t.Errorf("%s, %s: the raw history falls from %d to %d tokens", version, pol.Name, rows[1].Raw, rows[2].Raw)
 			}
 		}
-	}
+	})
 }
 
 // TestRestartAtEnd: a restart behind the last request belongs to none.
@@ -196,9 +187,7 @@ func TestRestartReminders(t *testing.T) {
 			t.Errorf("%d tokens were sent again: %s", e.After-e.Before, e.Reason)
 		}
 	}
-	if tl.Totals.Placeholders != 2 {
-		t.Errorf("%d placeholders, want those of the context and the skills", tl.Totals.Placeholders)
-	}
+	must.Equal(t, tl.Totals.Placeholders, 2)
 }
 
 // part is a block of a request, as a client has read it back or a view holds it.
@@ -227,9 +216,7 @@ func TestCorpusRestarts(t *testing.T) {
 			if n := len(conv.Messages); n > 0 {
 				signs = raw.restarts(conv.Messages[n-1].UUID)
 			}
-			if signs != len(conv.Restarts) {
-				t.Errorf("%s: the lines show %d restarts, read are %d", name, signs, len(conv.Restarts))
-			}
+			must.Equal(t, signs, len(conv.Restarts), name)
 			if len(conv.Restarts) == 0 {
 				continue
 			}
@@ -247,9 +234,7 @@ func TestCorpusRestarts(t *testing.T) {
 						events++
 					}
 				}
-				if events != len(conv.Restarts) {
-					t.Errorf("%s, %s: %d events for %d restarts", name, tl.Policy, events, len(conv.Restarts))
-				}
+				must.Equal(t, events, len(conv.Restarts), name, tl.Policy)
 				for _, row := range mains(tl) {
 					if row.N > 1 && conv.RestartedBefore(row.N) && row.Cache.Miss == nil {
 						t.Errorf("%s, %s: request %d after a restart is simulated as a full hit", name, tl.Policy, row.N)
@@ -272,9 +257,7 @@ func TestCorpusRestarts(t *testing.T) {
 					slices.SortFunc(want, part.compare)
 					slices.SortFunc(got, part.compare)
 				}
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%s: request %d: -lines +view\n%s", name, r.Request, diff)
-				}
+				must.Equal(t, got, want, name, r.Request)
 			}
 		}
 	}

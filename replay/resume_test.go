@@ -85,9 +85,7 @@ func TestContinueClock(t *testing.T) {
 	if more := c.Context - last.Payload; more <= 0 || more > 1000 {
 		t.Errorf("%d tokens after a request of %d", c.Context, last.Payload)
 	}
-	if c.IfWarm.Input.Read != last.Payload-last.Cache.Uncached {
-		t.Errorf("a warm cache has %d of the %d tokens of the last request", c.IfWarm.Input.Read, last.Payload)
-	}
+	must.Equal(t, c.IfWarm.Input.Read, last.Payload-last.Cache.Uncached, last.Payload)
 	for after, want := range map[time.Duration]bool{0: true, 5 * time.Minute: true, 5*time.Minute + time.Nanosecond: false} {
 		if _, c := continued(t, file, c.Last.Add(after)); c.Warm != want {
 			t.Errorf("%v after the last response: warm is %v", after, c.Warm)
@@ -112,9 +110,7 @@ func TestContinueAutomatic(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	for _, in := range []cache.Split{c.IfWarm.Input, c.IfCold.Input, c.Compact.IfWarm.First.Input, c.Compact.IfCold.First.Input} {
-		if in.Write5m+in.Write1h != 0 {
-			t.Errorf("writes are billed: %+v", in)
-		}
+		must.Equal(t, in.Write5m+in.Write1h, 0, in)
 	}
 	if warm := c.IfWarm.Input; warm.Input() != c.Context || warm.Uncached > 2000 {
 		t.Errorf("warm: %+v of %d tokens", warm, c.Context)

@@ -31,9 +31,7 @@ func TestSegmentRecorded(t *testing.T) {
 			t.Errorf("event %d: %+v, the boundary names %+v", e.N, *e.Kept, want)
 		}
 	}
-	if found != 1 {
-		t.Errorf("%d events have a segment", found)
-	}
+	must.Equal(t, found, 1)
 }
 
 // TestSegmentKept: head and tail are the kept messages, the anchor is the summary; a compaction that keeps nothing has

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -126,15 +127,11 @@ func TestCausesByTheClient(t *testing.T) {
 			t.Fatalf("%s: %d requests, want %d", tt.name, len(got), len(tt.want))
 		}
 		for i, want := range tt.want {
-			if got[i] != want {
-				t.Errorf("%s: request %d missed by %q, want %q (all: %q)", tt.name, i+1, got[i], want, got)
-			}
+			must.Equal(t, got[i], want, tt.name)
 			// What it cost is in the part of its cause, and in no other.
 			p := mains(tl)[i].CostParts
 			changed := want != "" && want != cache.First && want != cache.Restart && want != cache.Expired
-			if got := [...]bool{p.Changes.Nano > 0, p.Restarts.Nano > 0, p.Lifetime.Nano > 0}; got != [...]bool{changed, want == cache.Restart, want == cache.Expired} {
-				t.Errorf("%s: request %d, %q: changes, restarts and lifetime cost something: %v (%+v)", tt.name, i+1, want, got, p)
-			}
+			must.Equal(t, [...]bool{p.Changes.Nano > 0, p.Restarts.Nano > 0, p.Lifetime.Nano > 0}, [...]bool{changed, want == cache.Restart, want == cache.Expired}, tt.name, p)
 		}
 	}
 }
@@ -175,31 +172,31 @@ func TestEditsAndTheCache(t *testing.T) {
 // TestCompactionCall: one that begins as the session does reads the warm cache; one with a prompt of its own reads
 // nothing.
 func TestCompactionCall(t *testing.T) {
-	for _, tt := range []struct {
-		prefix string
-		reads  bool
-	}{{"own", false}, {"session", true}} {
+	must.Rows(t, `
+own     | false
+session | true
+`, func(prefix string, reads bool) {
 		s := loop(20000, 21200, 22400)
 		tl := replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
 			if c.Request != 3 {
 				return nil
 			}
 			return []policy.Edit{{
-				Kind: policy.KindSummarize, Reason: "told to", Call: &policy.Call{Kind: "compaction", Prefix: tt.prefix, Prompt: 800, Output: 3000},
+				Kind: policy.KindSummarize, Reason: "told to", Call: &policy.Call{Kind: "compaction", Prefix: prefix, Prompt: 800, Output: 3000},
 				Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 2000}}}},
 			}}
 		}), replay.Options{})
 		before, call, after := tl.Requests[1], tl.Requests[2], tl.Requests[3]
-		if call.Kind != "compaction" || (call.Cache.Read == before.Payload) != tt.reads || !tt.reads && call.Cache.Uncached != call.Payload {
-			t.Errorf("%s: the call is %+v, the request before sent %d", tt.prefix, call.Cache, before.Payload)
+		if call.Kind != "compaction" || (call.Cache.Read == before.Payload) != reads || !reads && call.Cache.Uncached != call.Payload {
+			t.Errorf("%s: the call is %+v, the request before sent %d", prefix, call.Cache, before.Payload)
 		}
 		if !call.CostUSD.Known || call.CostUSD.Nano <= 0 {
-			t.Errorf("%s: it costs %s", tt.prefix, call.CostUSD)
+			t.Errorf("%s: it costs %s", prefix, call.CostUSD)
 		}
-		if m := after.Cache.Miss; m == nil || m.Kind != cache.Compacted || after.Cache.Read == 0 && tt.reads {
-			t.Errorf("%s: the request after it is %+v", tt.prefix, after.Cache)
+		if m := after.Cache.Miss; m == nil || m.Kind != cache.Compacted || after.Cache.Read == 0 && reads {
+			t.Errorf("%s: the request after it is %+v", prefix, after.Cache)
 		}
-	}
+	})
 }
 
 // TestCachePolicies: breakpoints, lifetime, prefix and warmth are the policy's.
@@ -221,9 +218,7 @@ func TestCachePolicies(t *testing.T) {
 		p.Cache = tt.set
 		rows := mains(replayed(t, conv, p, replay.Options{}))
 		for i, want := range tt.reads {
-			if got := rows[i].Cache.Read; got != want {
-				t.Errorf("%+v: request %d reads %d, want %d", tt.set, i+1, got, want)
-			}
+			must.Equal(t, rows[i].Cache.Read, want, tt.set)
 		}
 		if c := rows[2].Cache; (c.Write1h > 0) != tt.long || tt.set.Breakpoints == policy.BreakpointsNone && c.Uncached != rows[2].Payload {
 			t.Errorf("%+v: request 3 is %+v", tt.set, c)

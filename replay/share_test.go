@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"iter"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -27,7 +24,10 @@ func TestSharedRecord(t *testing.T) {
 	if os.Getenv("CTXKIT_CORPUS") != "" && !testing.Short() {
 		files = append(files, corpusFiles(t)[:12]...)
 	}
-	for _, path := range files {
+	for i, path := range files {
+		if i%4 > 0 && !must.CI() {
+			continue
+		}
 		for _, conv := range load(t, path).Conversations() {
 			compareShared(t, conv)
 		}
@@ -67,18 +67,14 @@ func compareShared(t *testing.T, conv *session.Conversation) {
 					t.Error(err)
 					return
 				}
-				if got != want[i] {
-					t.Errorf("%s, policy %s, window %d: it is another in company:\n%s", conv.Path, r.policy.Name, r.opt.Window, cmp.Diff(strings.Split(want[i], ","), strings.Split(got, ",")))
-				}
+				must.Equal(t, got, want[i], conv.Path, r.policy.Name, r.opt.Window)
 			}
 		})
 	}
 	all.Wait()
 	fresh := must.Get(replay.NewRecord(conv))(t)
 	for _, replayed := range []*replay.Record{record, alone} {
-		if !reflect.DeepEqual(fresh.Edits(), replayed.Edits()) {
-			t.Errorf("%s: the edits of a replayed record are others", conv.Path)
-		}
+		must.Equal(t, fresh.Edits(), replayed.Edits(), conv.Path)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -41,9 +42,7 @@ func TestTails(t *testing.T) {
 			}
 			left := 0
 			for i, row := range mains(replayed(t, s.load(t), named(t, "recorded"), replay.Options{})) {
-				if row.Cache.Uncached != tt.plain[i] {
-					t.Errorf("request %d: plain input is %d, want %d", i+1, row.Cache.Uncached, tt.plain[i])
-				}
+				must.Equal(t, row.Cache.Uncached, tt.plain[i])
 				if more := row.Cache.Read - left; i > 0 && more != tt.more[i] {
 					t.Errorf("request %d: %d tokens more than the request before had left are read, want %d", i+1, more, tt.more[i])
 				}

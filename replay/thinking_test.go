@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -72,9 +73,7 @@ func TestThinkingStays(t *testing.T) {
 		{"under another model", "claude-sonnet-4-5-20250929", named(t, "none"), replay.Options{Model: "claude-opus-4-5"}},
 	} {
 		for _, r := range mains(replayed(t, twoTurns(tt.model).load(t), tt.policy, tt.opt)) {
-			if r.Tokens != r.Payload {
-				t.Errorf("%s: request %d: %d of %d tokens are sent", tt.name, r.N, r.Payload, r.Tokens)
-			}
+			must.Equal(t, r.Tokens, r.Payload, tt.name, r.N)
 		}
 	}
 }
@@ -82,23 +81,19 @@ func TestThinkingStays(t *testing.T) {
 // TestThinkingBreaksTheCache: from the first block on that is left out, except where the client has asked again after
 // the turn, without it: then the record reads the last response.
 func TestThinkingBreaksTheCache(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		asks      bool // the record shows that the client asks again
-		interrupt bool
-		broken    bool
-	}{
-		{"no further request", false, false, true},
-		{"a further request", true, false, false},
-		{"interrupted", true, true, true},
-	} {
+	must.Rows(t, `
+# name | asks | interrupt | broken
+no further request | false | false | true
+a further request  | true  | false | false
+interrupted        | true  | true  | true
+`, func(name string, asks, interrupt, theBroken bool) {
 		s := newScript()
 		s.version, s.model = "2.1.17", "claude-sonnet-4-5-20250929"
 		at := 30000
 		for i := range 4 {
 			s.user(40)
 			u := context(at)
-			if u.CacheWrite = 3000; i > 0 && tt.asks {
+			if u.CacheWrite = 3000; i > 0 && asks {
 				u.CacheWrite = 20
 			}
 			u.CacheRead -= u.CacheWrite
@@ -109,7 +104,7 @@ func TestThinkingBreaksTheCache(t *testing.T) {
 		s.answer(context(at), thought(4000), read("t1"))
 		s.result("t1", 40)
 		s.answer(context(at+1500), text(8000))
-		if tt.interrupt {
+		if interrupt {
 			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{
 				map[string]any{"type": "text", "text": "[Request interrupted by user]"},
 			}}})
@@ -118,8 +113,8 @@ func TestThinkingBreaksTheCache(t *testing.T) {
 		s.answer(context(at+3000), text(40))
 		rows := mains(replayed(t, s.load(t), named(t, "recorded"), replay.Options{}))
 		miss := rows[len(rows)-1].Cache.Miss
-		if broken := miss != nil && miss.Kind == cache.Thinking; broken != tt.broken {
-			t.Errorf("%s: the cache says %v", tt.name, miss)
+		if broken := miss != nil && miss.Kind == cache.Thinking; broken != theBroken {
+			t.Errorf("%s: the cache says %v", name, miss)
 		}
-	}
+	})
 }

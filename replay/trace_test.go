@@ -108,9 +108,7 @@ func TestTrace(t *testing.T) {
 				}
 				ledger.Close()
 				readTrace(len(conv.Messages), tl.Trace, func(i int, got []sentBlock, sums map[category.Name]int) {
-					if !slices.Equal(got, want[i]) {
-						t.Errorf("%s under %s, request %d: the trace differs from the view: %s", path, pol.Name, i+1, firstDifference(got, want[i]))
-					}
+					must.Equal(t, got, want[i], path, pol.Name)
 					if every := len(conv.Requests)/5 + 1; i%every != every-1 {
 						return
 					}
@@ -122,9 +120,7 @@ func TestTrace(t *testing.T) {
 						delete(sums, c.Category)
 					}
 					for name, tokens := range sums {
-						if tokens != 0 {
-							t.Errorf("%s under %s, request %d: %s is %d tokens in the trace and not in stats", path, pol.Name, i+1, name, tokens)
-						}
+						must.Equal(t, tokens, 0, path, pol.Name, name)
 					}
 				})
 				for _, s := range tl.Trace.Steps {
@@ -176,9 +172,7 @@ func TestTraceTexts(t *testing.T) {
 		if room == 0 && all > 0 || room > 0 && all == 0 || all > room+60*len(tl.Trace.Texts) {
 			t.Errorf("room for %d bytes: %d bytes of text", room, all)
 		}
-		if whole := tl.Trace.Cut == 0; whole != (room == 0 || room == 100_000_000) {
-			t.Errorf("room for %d bytes: texts are cut at %d", room, tl.Trace.Cut)
-		}
+		must.Equal(t, tl.Trace.Cut == 0, room == 0 || room == 100_000_000, room, tl.Trace.Cut)
 	}
 }
 
@@ -192,8 +186,6 @@ func TestShorten(t *testing.T) {
 		{strings.Repeat("a", 4) + strings.Repeat("b", 8), 8, "aaaabb\n[… 4 bytes are left out here …]\nbb"},
 		{"äöüäöü", 8, "äöü\n[… 4 bytes are left out here …]\nü"},
 	} {
-		if got := trace.Shorten(c.text, c.most); got != c.want {
-			t.Errorf("Shorten(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
-		}
+		must.Equal(t, trace.Shorten(c.text, c.most), c.want, c.text, c.most)
 	}
 }

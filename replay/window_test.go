@@ -50,9 +50,7 @@ func TestUseWindow(t *testing.T) {
 	if tl, err := rec.Replay(own, replay.Options{}); err != nil || tl.Fit != nil || tl.Window != 321000 {
 		t.Errorf("a window of the policy's: %d, %+v, %v", tl.Window, tl.Fit, err)
 	}
-	if after := run("none", replay.Options{}); after.Totals.Refused != before.Totals.Refused {
-		t.Errorf("refused %d, in the model's window %d", after.Totals.Refused, before.Totals.Refused)
-	}
+	must.Equal(t, run("none", replay.Options{}).Totals.Refused, before.Totals.Refused)
 }
 
 // growing is a session of a model whose last request has so much context.
@@ -115,9 +113,7 @@ func TestCostOfTheDay(t *testing.T) {
 		for _, q := range tl.Requests {
 			sum += q.CostParts.Sum().Nano
 		}
-		if sum != tl.Totals.CostUSD.Nano {
-			t.Errorf("%+v: the parts are %d, the cost %d", opt, sum, tl.Totals.CostUSD.Nano)
-		}
+		must.Equal(t, sum, tl.Totals.CostUSD.Nano, opt)
 		return sum
 	}
 	table := func(text string) *price.Table {
@@ -132,9 +128,7 @@ func TestCostOfTheDay(t *testing.T) {
 			want = 2 * now
 		}
 		for _, model := range []string{"", "claude-sonnet-5-5"} {
-			if got := cost(replay.Options{Prices: dated, Model: model}); got != want {
-				t.Errorf("until %s, %q: %d, want %d", until, model, got, want)
-			}
+			must.Equal(t, cost(replay.Options{Prices: dated, Model: model}), want, until, model)
 		}
 	}
 }

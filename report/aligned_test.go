@@ -88,9 +88,7 @@ func TestTextAsTablewriter(t *testing.T) {
 			}
 			var got bytes.Buffer
 			must.Get(g.text(&got, color))(t)
-			if got.String() != want.String() {
-				t.Errorf("shape %d, color %v:\n%s\ntablewriter has\n%s", shape, color, &got, &want)
-			}
+			must.Equal(t, got.String(), want.String(), shape, color)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -24,9 +25,7 @@ func TestFitText(t *testing.T) {
 			"The simulated prompt cache reads within 5 % of the recorded amount on 18 of 20 requests (1 without usage; 12 to models without recorded cached input, of which the simulation caches none either); " +
 				"in the simulation, the input of the recorded requests costs as much as billed. That is not enough for a verdict in money, which needs 95 % of the requests and a cost within 5 %: amounts with ~, and the simulated ones in tables, are rough."},
 	} {
-		if got := fitText(&tt.fit); got != tt.want {
-			t.Errorf("got  %s\nwant %s", got, tt.want)
-		}
+		must.Equal(t, fitText(&tt.fit), tt.want)
 	}
 }
 
@@ -48,9 +47,7 @@ func TestWholeText(t *testing.T) {
 	} {
 		tt.bill.Calls = 3
 		tt.bill.CostUSD = usd(100)
-		if got := wholeText(&tt.bill, &tt.fit); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
-		}
+		must.Equal(t, wholeText(&tt.bill, &tt.fit), tt.want)
 	}
 }
 
@@ -58,8 +55,6 @@ func TestWholeText(t *testing.T) {
 func TestConcentrationOfFew(t *testing.T) {
 	for differ, want := range []string{"", "", "; 2 of the 2 sessions that differ are higher, half of what differs is in 1"} {
 		c := &compare.Comparison{Pairs: []compare.Contrast{{Half: 1, Figures: []compare.Versus{{Sessions: 5, Higher: differ, Even: 5 - differ}}}}}
-		if got := concentrationText(c, 0); got != want {
-			t.Errorf("%d differ: %q, want %q", differ, got, want)
-		}
+		must.Equal(t, concentrationText(c, 0), want, differ)
 	}
 }

@@ -64,12 +64,15 @@ func TestCalibration(t *testing.T) {
 }
 
 func TestShortModel(t *testing.T) {
-	for name, want := range map[string]string{
-		"claude-opus-4-5-20251101": "opus-4-5", "claude-sonnet-4-6": "sonnet-4-6", "all": "all", "": "", "claude-3-opus-20240229": "3-opus",
-		"claude-opus-4-5-2025110": "opus-4-5-2025110", "-20251101": "-20251101",
-	} {
-		if got := shortModel(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
-	}
+	must.Rows(t, `
+claude-opus-4-5-20251101 | opus-4-5
+claude-sonnet-4-6        | sonnet-4-6
+all                      | all
+""                       | ""
+claude-3-opus-20240229   | 3-opus
+claude-opus-4-5-2025110  | opus-4-5-2025110
+-20251101                | -20251101
+`, func(name, want string) {
+		must.Equal(t, shortModel(name), want, name)
+	})
 }

@@ -208,9 +208,7 @@ func TestGitHubAnnotations(t *testing.T) {
 		r.Cases = append(r.Cases, r.Cases[0])
 	}
 	out := string(renderCheck(t, r, CheckLayout{Layout: Layout{Format: FormatGitHub}, Root: func(s string) string { return "sub/" + s }}))
-	if n := strings.Count("\n"+out, "\n::error "); n != maxAnnotations {
-		t.Errorf("%d errors, want %d:\n%s", n, maxAnnotations, out)
-	}
+	must.Equal(t, strings.Count("\n"+out, "\n::error "), maxAnnotations, out)
 	for _, want := range []string{
 		"\n12 more errors not shown: ", "%0A20 more sessions changed: ",
 		"::error file=sub/mine.yaml,line=4,col=3,title=prune%3A broken::cost_usd 98.7000 -> 97.1000 (-1.6000, -1.62%25) in all: lower in 1 of 2 sessions, higher in 0%0A",

@@ -26,9 +26,7 @@ func TestQuantileText(t *testing.T) {
 		{"compactions", 0.5, "0.5"}, {"compactions", 2, "2"}, {"misses", 99.94, "99.9"}, {"misses", 100.5, "101"}, {"model_peak", -12345, "-12.3k"},
 		{"cost_usd", 0.5, "0.50"}, {"cost_usd", 9999.99, "9999.99"}, {"cost_usd", 12345, "12.3k"}, {"misses", math.NaN(), "–"}, {"misses", -0.25, "-0.3"},
 	} {
-		if got := quantileText(c.name, decimalOf(c.x)); got != c.want {
-			t.Errorf("%s %v is %q, want %q", c.name, c.x, got, c.want)
-		}
+		must.Equal(t, quantileText(c.name, decimalOf(c.x)), c.want, c.name, c.x)
 	}
 }
 
@@ -112,9 +110,7 @@ func TestComparisons(t *testing.T) {
 					}
 				}
 				for _, want := range []string{" median ", " p90\n", "\ncache_read ", " uncached "} {
-					if strings.Contains(s, want) || !strings.Contains(renderCompared(t, n, Layout{Format: f, All: true, Width: 200}), want) {
-						t.Errorf("--all is to show %q, and it alone", want)
-					}
+					must.Say(t, "false true", strings.Contains(s, want), strings.Contains(renderCompared(t, n, Layout{Format: f, All: true, Width: 200}), want))
 				}
 			}
 			if n == 12 {
@@ -166,9 +162,7 @@ func TestConclusion(t *testing.T) {
 			}
 			sessions = append(sessions, s)
 		}
-		if got := conclusion(&compare.Compare([]string{"a", "b"}, sessions, compare.ByNothing)[0], 1); got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
-		}
+		must.Equal(t, conclusion(&compare.Compare([]string{"a", "b"}, sessions, compare.ByNothing)[0], 1), c.want)
 	}
 }
 
@@ -192,31 +186,29 @@ func TestBoundsAreMarked(t *testing.T) {
 		if got := shownRows(&c.of); got[0].Name != "a" || got[1].Name != c.name {
 			t.Errorf("the rows are of %s and %s, want %s", got[0].Name, got[1].Name, c.name)
 		}
-		if got := feasibleText(&c.of); got != c.text {
-			t.Errorf("got  %s\nwant %s", got, c.text)
-		}
+		must.Equal(t, feasibleText(&c.of), c.text)
 	}
 }
 
 // TestPoorFitIsMarked holds that costs have a mark where the simulated cache does not fit the sessions.
 func TestPoorFitIsMarked(t *testing.T) {
-	for _, c := range []struct {
-		near int
-		mark string
-	}{{100, ""}, {60, "~"}} {
+	must.Rows(t, `
+100 | ""
+60  | ~
+`, func(near int, mark string) {
 		of := comparedSample(3)[0]
-		of.Sessions[0].Billed.Fit = &replay.CacheFit{Requests: 100, Recorded: 100, Near: c.near, Billed: amount(2000), Simulated: amount(2000)}
+		of.Sessions[0].Billed.Fit = &replay.CacheFit{Requests: 100, Recorded: 100, Near: near, Billed: amount(2000), Simulated: amount(2000)}
 		titles := []figureTitle{{figure: "requests"}, {figure: "cost_usd"}}
 		for _, row := range compareTotals(of.Policies, &of, titles).rows {
 			requests, cost := fmt.Sprint(row.cells[1]), fmt.Sprint(row.cells[2])
-			if strings.HasPrefix(requests, "~") || strings.HasPrefix(cost, "~") != (c.mark != "" && cost != "–") {
-				t.Errorf("%d of 100 near: %s requests, %s USD", c.near, requests, cost)
+			if strings.HasPrefix(requests, "~") || strings.HasPrefix(cost, "~") != (mark != "" && cost != "–") {
+				t.Errorf("%d of 100 near: %s requests, %s USD", near, requests, cost)
 			}
-			if all := fmt.Sprint(row.cells[len(row.cells)-1]); strings.HasPrefix(all, "~") != (c.mark != "" && all != "–") {
-				t.Errorf("%d of 100 near: %s USD over all sessions", c.near, all)
+			if all := fmt.Sprint(row.cells[len(row.cells)-1]); strings.HasPrefix(all, "~") != (mark != "" && all != "–") {
+				t.Errorf("%d of 100 near: %s USD over all sessions", near, all)
 			}
 		}
-	}
+	})
 }
 
 // TestConclusionOfTokensHasNoMoney holds that what extra compactions cost is said only where costs are judged.
@@ -225,9 +217,7 @@ func TestConclusionOfTokensHasNoMoney(t *testing.T) {
 		of := comparedSample(3)[0]
 		of.Judged = slices.Index(compare.Names(), judged)
 		of.Pairs[1].Correction = &compare.Correction{Stability: compare.Holds, Extra: 2, BreakEven: exact.Of(5, 1)}
-		if text := conclusion(&of, 1); strings.Contains(text, "USD") != (judged == "cost_usd") {
-			t.Errorf("judged by %s: %s", judged, text)
-		}
+		must.Equal(t, strings.Contains(conclusion(&of, 1), "USD"), judged == "cost_usd", judged)
 	}
 }
 

@@ -5,31 +5,30 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestReadContent(t *testing.T) {
 	tool := func(id string) string { return map[string]string{"t1": "Read"}[id] }
-	for _, tt := range []struct{ js, title, text string }{
-		{`{"type":"text","text":"a\nb"}`, "text", "a\nb"},
-		{`"bare"`, "text", "bare"},
-		{`7`, "unknown", "7"},
-		{`{"type":"thinking","thinking":"hm","signature":"x"}`, "thinking", "hm"},
-		{`{"type":"thinking","thinking":"","signature":"abcd"}`, "thinking", "(no text, a signature of 4 B)"},
-		{`{"type":"redacted_thinking","data":"abcd"}`, "redacted thinking", "(4 B)"},
-		{`{"type":"tool_use","id":"t1","name":"Edit","input":{"b":"two\nlines","a":[1, 2],"c":""}}`, "Edit t1", "b: \n  two\n  lines\na: [1,2]\nc: "},
-		{`{"type":"tool_use","id":"t1","name":"Edit","input":[1, 2]}`, "Edit t1", "[1,2]"},
-		{`{"type":"tool_result","tool_use_id":"t1","content":"x"}`, "result of Read t1", "x"},
-		{`{"type":"tool_result","tool_use_id":"t2","is_error":true}`, "result of t2 (error)", ""},
-		{`{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"x"},{"type":"image","source":{"media_type":"image/png","data":"abcd"}}]}`, "result of Read t1", "x\nimage (image/png 4 B)"},
-		{`{"type":"image","source":{"media_type":"image/png","data":"abcd"}}`, "image", "(image/png 4 B)"},
-		{`{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]}`, "cache edits", "delete Read t1"},
-		{`{"type":"new", "x": {"y": null}}`, "new", `{"type":"new","x":{"y":null}}`},
-	} {
-		if got := readContent([]byte(tt.js), tool); got != (content{tt.title, tt.text}) {
-			t.Errorf("%s: got %q, want %q", tt.js, got, content{tt.title, tt.text})
-		}
-	}
+	must.Rows(t, `
+# js | title | text
+{"type":"text","text":"a\nb"} | text                 | "a\nb"
+"\"bare\"" | text                 | bare
+7          | unknown              | 7
+{"type":"thinking","thinking":"hm","signature":"x"} | thinking             | hm
+{"type":"thinking","thinking":"","signature":"abcd"} | thinking             | (no text, a signature of 4 B)
+{"type":"redacted_thinking","data":"abcd"} | redacted thinking    | (4 B)
+{"type":"tool_use","id":"t1","name":"Edit","input":{"b":"two\nlines","a":[1, 2],"c":""}} | Edit t1              | "b: \n  two\n  lines\na: [1,2]\nc: "
+{"type":"tool_use","id":"t1","name":"Edit","input":[1, 2]} | Edit t1              | [1,2]
+{"type":"tool_result","tool_use_id":"t1","content":"x"} | result of Read t1    | x
+{"type":"tool_result","tool_use_id":"t2","is_error":true} | result of t2 (error) | ""
+{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"x"},{"type":"image","source":{"media_type":"image/png","data":"abcd"}}]} | result of Read t1    | "x\nimage (image/png 4 B)"
+{"type":"image","source":{"media_type":"image/png","data":"abcd"}} | image                | (image/png 4 B)
+{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]} | cache edits          | delete Read t1
+{"type":"new", "x": {"y": null}} | new                  | {"type":"new","x":{"y":null}}
+`, func(js, title, text string) {
+		must.Equal(t, readContent([]byte(js), tool), content{title, text}, js)
+	})
 }
 
 func TestFold(t *testing.T) {
@@ -54,9 +53,7 @@ func TestFold(t *testing.T) {
 	}
 	got, _ := fold("a\tb\r\n\x1b[2Jc 全角全角全角全角全角\nword word word word word", 20, 0)
 	want := []string{"a   b", `\x1b[2Jc 全角全角全`, "角全角全角", "word word word word ", "word"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	must.Equal(t, got, want)
 }
 
 // FuzzContent holds of any block that what is shown of it is inert and fits.
@@ -74,9 +71,7 @@ func FuzzContent(f *testing.F) {
 			t.Errorf("%d lines and %d more", len(shown), more)
 		}
 		for _, l := range append(shown, Clean(c.title)) {
-			if Clean(l) != l {
-				t.Errorf("%q is not inert", l)
-			}
+			must.Equal(t, Clean(l), l)
 		}
 		for _, l := range shown {
 			if width(l) > 40 {

@@ -117,9 +117,7 @@ func TestCostAnswer(t *testing.T) {
 				change(s)
 			}
 		})
-		if got := costAnswer(s, "p"); got != c.want {
-			t.Errorf("%s: %s, not %s", c.name, got, c.want)
-		}
+		must.Equal(t, costAnswer(s, "p"), c.want, c.name)
 	}
 }
 
@@ -140,8 +138,6 @@ func TestPrices(t *testing.T) {
 		back := must.Get(price.ReadFile("prices.json", b.Bytes()))(t)
 		var again bytes.Buffer
 		must.Do(t, Prices(&again, back, Layout{Format: f}))
-		if again.String() != b.String() {
-			t.Error("the table that is read back is another")
-		}
+		must.Equal(t, again.String(), b.String(), "the table that is read back is another")
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -19,9 +20,7 @@ func TestRanText(t *testing.T) {
 		"p was taken as p-1 in 1 session, p-2 in 1, by the client and date of the session":                                        {next, first},
 	} {
 		use := policy.NewUse("p", list)
-		if got := RanText(&use, true); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		must.Equal(t, RanText(&use, true), want)
 	}
 	five := policy.NewUse("p", []*policy.Policy{first, first, next, ran("p-3", "3", "of its time", false), ran("p-4", "4", "of its time", false), ran("p-5", "5", "of its time", false)})
 	if got, want := RanText(&five, false), "p was taken as p-1 in 2 sessions, p-2 in 1, p-3 in 1, and 2 more, by the client and date of the session"; got != want {

@@ -151,9 +151,7 @@ func TestShortPath(t *testing.T) {
 	for i := range 40 {
 		seen[shortPath(fmt.Sprintf("%s/%02d/agent.jsonl", strings.Repeat("/folder", 20), i), 60)] = true
 	}
-	if len(seen) != 40 {
-		t.Errorf("%d of 40 paths are told apart", len(seen))
-	}
+	must.Equal(t, len(seen), 40)
 }
 
 // TestHiddenTitles holds that a title of several columns is told apart where one of them is left out.
@@ -161,21 +159,25 @@ func TestHiddenTitles(t *testing.T) {
 	tab := newTable([]column{{Title: "client"}, {Title: "read"}, {Title: "error", Drop: 2}, {Title: "written", Drop: 1}, {Title: "error", Drop: 2}, {Title: "USD", Drop: 3}})
 	tab.add(none, strings.Repeat("x", 40), "1,000", "1,000", "1,000", "1,000", "1,000")
 	_, hidden := printed(t, tab.grid(65))
-	if got := strings.Join(hidden, ", "); got != "error (written), USD" {
-		t.Errorf("hidden: %s", got)
-	}
+	must.Equal(t, strings.Join(hidden, ", "), "error (written), USD")
 	if _, hidden = printed(t, tab.grid(60)); strings.Join(hidden, ", ") != "error (read), error (written), USD" {
 		t.Errorf("hidden: %s", strings.Join(hidden, ", "))
 	}
 }
 
 func TestOneSpaced(t *testing.T) {
-	for text, want := range map[string]string{
-		"": "", "a": "a", "two words": "two words", "  indented": "  indented", "  a  b ": "  a b", "a\u00a0\u3000b": "a b",
-		"fix it:\n\n\tthis ": "fix it: this", "\u00a0a": "a", " \n": " ", "   ": "   ",
-	} {
-		if got := oneSpaced(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
-	}
+	must.Rows(t, `
+""                   | ""
+a                    | a
+two words            | two words
+"  indented"         | "  indented"
+"  a  b "            | "  a b"
+"a\u00a0\u3000b"     | a b
+"fix it:\n\n\tthis " | fix it: this
+"\u00a0a"            | a
+" \n"                | " "
+"   "                | "   "
+`, func(text, want string) {
+		must.Equal(t, oneSpaced(text), want, text)
+	})
 }

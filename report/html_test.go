@@ -78,15 +78,11 @@ func TestHTML(t *testing.T) {
 	if len(data.Replays) != 1 || len(data.Sections) != 1 || len(data.Replays[0].Requests["n"]) == 0 || data.Replays[0].Trace == nil {
 		t.Errorf("the data of the page: %d replays, %d sections", len(data.Replays), len(data.Sections))
 	}
-	if texts := unfoldTexts(t, page); !slices.Equal(texts, []string{`ask </script> \x1b[31m`, `{"file_path":"a"}`, "one\ntwo 3\\u202e", "[cleared]"}) {
-		t.Errorf("texts %q", texts)
-	}
+	must.Equal(t, unfoldTexts(t, page), []string{`ask </script> \x1b[31m`, `{"file_path":"a"}`, "one\ntwo 3\\u202e", "[cleared]"})
 	if again := render(t, Layout{Format: FormatHTML}, tracedSample()); !bytes.Equal(page, again) {
 		t.Error("the same replay gives another page")
 	}
-	if two := render(t, Layout{Format: FormatHTML}, tracedSample(), sample(30)); bytes.Count(two, []byte(`"policy":`)) != 2 {
-		t.Error("a page of two replays has not both")
-	}
+	must.Equal(t, bytes.Count(render(t, Layout{Format: FormatHTML}, tracedSample(), sample(30)), []byte(`"policy":`)), 2, "a page of two replays has not both")
 }
 
 // TestHTMLWithoutRequests holds that the page of a session without a request has lists, where it has one with requests,
@@ -154,9 +150,7 @@ func TestHTMLOfPages(t *testing.T) {
 	}
 	want := `{"replays":[],"sections":[{"type":"blocks","title":"session 1","data":[{"fields":[["title","A title"],["model","m"]]},{"lines":["","+ added"]},{"items":["one","two"]},` +
 		`{"table":{"columns":[{"title":"name"},{"title":"n","number":true}],"rows":[["a","1"]]}}]},{"type":"blocks","title":"session 1","data":[{"text":"A note."}]}]}`
-	if got := string(pageData.FindSubmatch(b.Bytes())[1]); got != want {
-		t.Errorf("data\n%s, want\n%s", got, want)
-	}
+	must.Equal(t, string(pageData.FindSubmatch(b.Bytes())[1]), want)
 	if err := listing("", newTable(nil), nil).print(io.Discard, Layout{Format: FormatHTML}); err == nil {
 		t.Error("a report without a kind has a page")
 	}
@@ -221,9 +215,7 @@ func TestPackTexts(t *testing.T) {
 		first, size := 0, 0
 		for _, c := range chunks {
 			page = append(page, `<script type="text/plain" class="texts" data-first="0">`+c.Text+"</script>"...)
-			if c.First != first {
-				t.Errorf("a chunk begins at text %d, want %d", c.First, first)
-			}
+			must.Equal(t, c.First, first)
 			size += len(c.Text)
 			first = len(unfoldTexts(t, page))
 		}
@@ -315,9 +307,7 @@ func TestScriptsDeclareOnce(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range pageScripts {
 		for _, m := range regexp.MustCompile(`(?m)^(?:async )?(?:const|let|var|function\*?|class) (\w+)`).FindAllStringSubmatch(pageFile(name), -1) {
-			if first := seen[m[1]]; first != "" {
-				t.Errorf("%s: %s is declared in %s", name, m[1], first)
-			}
+			must.Equal(t, seen[m[1]], "", name)
 			seen[m[1]] = name
 		}
 	}

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,13 +48,9 @@ func TestAge(t *testing.T) {
 		{-time.Hour, "now"}, {0, "now"}, {time.Minute, "1 min"}, {59 * time.Minute, "59 min"}, {time.Hour, "1 hour"},
 		{23 * time.Hour, "23 hours"}, {24 * time.Hour, "1 day"}, {729 * 24 * time.Hour, "729 days"}, {730 * 24 * time.Hour, "2 years"},
 	} {
-		if got := Age(listed, listed.Add(-c.ago)); got != c.want {
-			t.Errorf("%v: %q, want %q", c.ago, got, c.want)
-		}
+		must.Equal(t, Age(listed, listed.Add(-c.ago)), c.want, c.ago)
 	}
-	if got := Age(listed, time.Time{}); got != "" {
-		t.Errorf("unknown: %q", got)
-	}
+	must.Equal(t, Age(listed, time.Time{}), "")
 }
 
 // TestMixedSessions holds that a narrow list of several agents' sessions says which agent each is of.
@@ -74,9 +69,7 @@ func TestMixedSessions(t *testing.T) {
 func TestShortIDs(t *testing.T) {
 	list := []string{"aaaaaaaa-1", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-1", "0123456é"}
 	want := []string{"aaaaaaaa", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-", "0123456é"}
-	if got := shortIDs(list); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, shortIDs(list), want)
 }
 
 func samplePolicies() []PolicyInfo {
@@ -87,7 +80,12 @@ func samplePolicies() []PolicyInfo {
 }
 
 func TestListings(t *testing.T) {
-	for format, ext := range map[Format]string{FormatTable: "txt", FormatJSON: "json", FormatCSV: "csv", FormatMarkdown: "md"} {
+	must.Rows(t, `
+table    | txt
+json     | json
+csv      | csv
+markdown | md
+`, func(format Format, ext string) {
 		var s, p bytes.Buffer
 		must.Do(t, Sessions(&s, sampleSessions(), Layout{Now: listed, Format: format}))
 		must.Do(t, Policies(&p, samplePolicies(), Layout{Format: format}))
@@ -98,7 +96,7 @@ func TestListings(t *testing.T) {
 				t.Errorf("%s: %U in the output", format, r)
 			}
 		}
-	}
+	})
 	if err := Sessions(&bytes.Buffer{}, nil, Layout{Now: listed, Format: "xml"}); err == nil {
 		t.Error("no error for a format that is not there")
 	}
@@ -118,12 +116,13 @@ func TestLongListingsSayWhatTheyHide(t *testing.T) {
 
 // TestSubagentHeadline: the headline of a subagent's session names the session that started it.
 func TestSubagentHeadline(t *testing.T) {
-	for _, tt := range []struct{ parent, title, want string }{
-		{"", "a title", "a title"}, {"019d7d08-46c9-7f73-affe-4e6ca9852d56", "a title", "subagent of 019d7d08: a title"},
-		{"ses_20c685993ffe8NJ44bWWcyosxi", "", "subagent of ses_20c685993ffe8NJ44bWWcyosxi"}, {"x\x1b[1m", "t", `subagent of x\x1b[1m: t`},
-	} {
-		if got := Headline(&session.FileInfo{Parent: tt.parent, Title: tt.title}); got != tt.want {
-			t.Errorf("%q, %q: %q, want %q", tt.parent, tt.title, got, tt.want)
-		}
-	}
+	must.Rows(t, `
+# parent | title | want
+""           | a title | a title
+019d7d08-46c9-7f73-affe-4e6ca9852d56 | a title | subagent of 019d7d08: a title
+ses_20c685993ffe8NJ44bWWcyosxi | ""      | subagent of ses_20c685993ffe8NJ44bWWcyosxi
+"x\u001b[1m" | t       | subagent of x\x1b[1m: t
+`, func(parent, title, want string) {
+		must.Equal(t, Headline(&session.FileInfo{Parent: parent, Title: title}), want, parent, title)
+	})
 }

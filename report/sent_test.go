@@ -3,6 +3,7 @@ package report
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
@@ -27,9 +28,7 @@ func TestChangeText(t *testing.T) {
 		"setting context_management was …1, is …2":                                     {requests.BodyChange{Part: requests.PartSetting, Name: "context_management"}, `…1`, `…2`},
 	} {
 		tt.of.Was, tt.of.Is = tt.was, tt.is
-		if got := changeText(&tt.of); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, changeText(&tt.of), want)
 	}
 }
 
@@ -43,8 +42,6 @@ func TestHeldText(t *testing.T) {
 		"1 of 11 recorded by the client can be put together, 10 rebuilt; " + heldFigures:                {11, 1, ""},
 		"10 of 11 recorded by the client can be put together, 1 rebuilt, 10 used for x; " + heldFigures: {11, 10, "x"},
 	} {
-		if got := heldText(session.RequestTally{Of: tt.of, Whole: tt.whole}, tt.what); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, heldText(session.RequestTally{Of: tt.of, Whole: tt.whole}, tt.what), want)
 	}
 }

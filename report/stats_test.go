@@ -114,8 +114,6 @@ func TestContentPicture(t *testing.T) {
 				}
 			}
 		}
-		if cells != 100 {
-			t.Errorf("a window of %d tokens has %d cells", window, cells)
-		}
+		must.Equal(t, cells, 100, window)
 	}
 }

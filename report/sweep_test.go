@@ -80,27 +80,23 @@ func TestSweep(t *testing.T) {
 }
 
 func TestTicks(t *testing.T) {
-	for _, c := range []struct {
-		lo, hi float64
-		want   string
-	}{
-		{18.3, 37.9, "20 25 30 35"},
-		{0, 1, "0 0.2 0.4 0.6 0.8 1.0"},
-		{19.845, 20.265, "19.9 20.0 20.1 20.2"},
-		{4321, 8765, "5000 6000 7000 8000"},
-		{98000, 171000, "100k 120k 140k 160k"},
-		{1.2e6, 1.31e6, "1.20M 1.22M 1.24M 1.26M 1.28M 1.30M"},
-		{26.9e6, 28.2e6, "27.0M 27.2M 27.4M 27.6M 27.8M 28.0M 28.2M"},
-		{-0.5, 0.5, "-0.4 -0.2 0 0.2 0.4"},
-	} {
+	must.Rows(t, `
+# lo | hi | want
+18.3   | 37.9   | 20 25 30 35
+0      | 1      | 0 0.2 0.4 0.6 0.8 1.0
+19.845 | 20.265 | 19.9 20.0 20.1 20.2
+4321   | 8765   | 5000 6000 7000 8000
+98000  | 171000 | 100k 120k 140k 160k
+1.2e6  | 1.31e6 | 1.20M 1.22M 1.24M 1.26M 1.28M 1.30M
+26.9e6 | 28.2e6 | 27.0M 27.2M 27.4M 27.6M 27.8M 28.0M 28.2M
+-0.5   | 0.5    | -0.4 -0.2 0 0.2 0.4
+`, func(lo, hi float64, want string) {
 		var got []string
-		for _, tick := range (&scale{lo: c.lo, hi: c.hi}).Ticks() {
+		for _, tick := range (&scale{lo: lo, hi: hi}).Ticks() {
 			got = append(got, tick.Text)
 		}
-		if text := strings.Join(got, " "); text != c.want {
-			t.Errorf("from %v to %v: %s, want %s", c.lo, c.hi, text, c.want)
-		}
-	}
+		must.Equal(t, strings.Join(got, " "), want, lo, hi)
+	})
 }
 
 func wellFormed(text string) error {

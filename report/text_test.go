@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestClean(t *testing.T) {
@@ -20,49 +22,58 @@ func TestClean(t *testing.T) {
 		{"line\u2028end\u2029", "line end "},
 		{"中文 é 👩‍💻", "中文 é 👩‍💻"},
 	} {
-		if got := Clean(c.in); got != c.want {
-			t.Errorf("Clean(%q) = %q, want %q", c.in, got, c.want)
-		}
+		must.Equal(t, Clean(c.in), c.want, c.in)
 	}
 }
 
 func TestThousands(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", -1234: "-1,234", 123456: "123,456", 1234567: "1,234,567", -999: "-999"} {
-		if got := thousands(n); got != want {
-			t.Errorf("thousands(%d) = %s, want %s", n, got, want)
-		}
-	}
+	must.Rows(t, `
+0       | 0
+7       | 7
+999     | 999
+1000    | 1,000
+-1234   | -1,234
+123456  | 123,456
+1234567 | 1,234,567
+-999    | -999
+`, func(n int, want string) {
+		must.Equal(t, thousands(n), want, n)
+	})
 }
 
 func TestShort(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 950: "950", 1500: "1.5K", 2000: "2K", 9999: "10K", 12345: "12K", 999_499: "999K", 999_600: "1M", 1_250_000: "1.2M", 12_000_000: "12M"} {
-		if got := short(n); got != want {
-			t.Errorf("short(%d) = %s, want %s", n, got, want)
-		}
-	}
+	must.Rows(t, `
+0        | 0
+950      | 950
+1500     | 1.5K
+2000     | 2K
+9999     | 10K
+12345    | 12K
+999499   | 999K
+999600   | 1M
+1250000  | 1.2M
+12000000 | 12M
+`, func(n int, want string) {
+		must.Equal(t, short(n), want, n)
+	})
 }
 
 func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		in   string
-		w    int
-		want string
-	}{
-		{"", 10, ""},
-		{"one two three", 8, "one two|three"},
-		{"exactly ten", 11, "exactly ten"},
-		{"abcdefghijklmnop", 8, "abcdefgh|ijklmnop"},
-		{"ab abcdefghijklmnop", 8, "ab|abcdefgh|ijklmnop"},
-		{"a name opencode_compaction here", 20, "a name|opencode_compaction|here"},
-		{"in testdata/sessions/big.jsonl:12", 20, "in testdata/|sessions/|big.jsonl:12"},
-		{"p,a.b=1000,c.d=2000", 10, "p,|a.b=1000,|c.d=2000"},
-		{"中文中文中文", 5, "中文|中文|中文"},
-		{"  spaces   between ", 20, "spaces between"},
-	} {
-		if got := strings.Join(wrap(c.in, c.w), "|"); got != c.want {
-			t.Errorf("wrap(%q, %d) = %q, want %q", c.in, c.w, got, c.want)
-		}
-	}
+	must.Rows(t, `
+# in | w | want
+""                    | 10 | ""
+one two three         | 8  | "one two|three"
+exactly ten           | 11 | exactly ten
+abcdefghijklmnop      | 8  | "abcdefgh|ijklmnop"
+ab abcdefghijklmnop   | 8  | "ab|abcdefgh|ijklmnop"
+a name opencode_compaction here | 20 | "a name|opencode_compaction|here"
+in testdata/sessions/big.jsonl:12 | 20 | "in testdata/|sessions/|big.jsonl:12"
+p,a.b=1000,c.d=2000   | 10 | "p,|a.b=1000,|c.d=2000"
+中文中文中文                | 5  | "中文|中文|中文"
+"  spaces   between " | 20 | spaces between
+`, func(in string, w int, want string) {
+		must.Equal(t, strings.Join(wrap(in, w), "|"), want, in, w)
+	})
 }
 
 func FuzzWrap(f *testing.F) {
@@ -77,33 +88,29 @@ func FuzzWrap(f *testing.F) {
 			}
 			kept += l
 		}
-		if squeeze(kept) != squeeze(s) {
-			t.Errorf("wrap lost text: %q of %q", kept, s)
-		}
+		must.Equal(t, squeeze(kept), squeeze(s), kept, s)
 	})
 }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), "") }
 
 func TestEscapeMarkdown(t *testing.T) {
-	for _, c := range []struct{ in, want string }{
-		{"a|b", `a\|b`},
-		{"snake_case", "snake_case"},
-		{"_it_", `\_it\_`},
-		{"<script>&", "&lt;script&gt;&amp;"},
-		{"[x](y)", `\[x\](y)`},
-		{"![x](y)", `\!\[x\](y)`},
-		{"`rm`\n# head", "\\`rm\\` # head"},
-		{"# head", `\# head`},
-		{"- item", `\- item`},
-		{`back\slash`, `back\\slash`},
-		{"npm @team/tool", "npm @&#8203;team/tool"},
-		{"a@b.org, #12, https://c", "a@&#8203;b.org, #&#8203;12, https:&#8203;//c"},
-	} {
-		if got := escapeMarkdown(c.in); got != c.want {
-			t.Errorf("escapeMarkdown(%q) = %q, want %q", c.in, got, c.want)
-		}
-	}
+	must.Rows(t, `
+"a|b"                     | "a\\|b"
+snake_case                | snake_case
+_it_                      | \_it\_
+<script>&                 | &lt;script&gt;&amp;
+[x](y)                    | \[x\](y)
+![x](y)                   | \!\[x\](y)
+"\u0060rm\u0060\n\u0023 head" | "\\\u0060rm\\\u0060 \u0023 head"
+"\u0023 head"             | "\\\u0023 head"
+- item                    | \- item
+back\slash                | back\\slash
+npm @team/tool            | "npm @&#8203;team/tool"
+"a@b.org, #12, https://c" | "a@&#8203;b.org, #&#8203;12, https:&#8203;//c"
+`, func(in, want string) {
+		must.Equal(t, escapeMarkdown(in), want, in)
+	})
 }
 
 // TestTitle holds that a title that is too long goes on below, with its names whole, and takes a few lines at most.

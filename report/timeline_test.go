@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -30,12 +31,8 @@ func TestEventText(t *testing.T) {
 		},
 		{replay.Event{Kind: policy.KindCall, Reason: "grown"}, "grown", "call"},
 	} {
-		if got := eventText(&replay.Timeline{}, &c.event); got != c.text {
-			t.Errorf("%s: %q, want %q", c.event.Kind, got, c.text)
-		}
-		if got := eventWhat(&c.event); got != c.what {
-			t.Errorf("%s: %q, want %q", c.event.Kind, got, c.what)
-		}
+		must.Equal(t, eventText(&replay.Timeline{}, &c.event), c.text, c.event.Kind)
+		must.Equal(t, eventWhat(&c.event), c.what, c.event.Kind)
 	}
 }
 
@@ -59,9 +56,8 @@ func TestMeanOfWhatIsSent(t *testing.T) {
 	if got := fields(); !strings.Contains(got, "mean: payload 51, model view 100\n") {
 		t.Error(got)
 	}
-	if notes := requestNotes(tl); notes[2] != "peak of the payload, last" || notes[0] != "first, peak of raw" {
-		t.Errorf("notes %v", notes)
-	}
+	notes := requestNotes(tl)
+	must.Say(t, "peak of the payload, last first, peak of raw", notes[2], notes[0])
 	tl.Requests = []replay.Request{{N: 1, Kind: kindMain, Raw: 100, Tokens: 90, Payload: 90}}
 	if got := fields(); !strings.Contains(got, "mean: model 100\n") {
 		t.Error(got)

@@ -12,27 +12,19 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // anonymized rewrites one file by itself.
 func anonymized(t testing.TB, seed, text string, counters ...func([]byte) int) string {
 	t.Helper()
-	src, err := jsonl.OpenReader("test.jsonl", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(jsonl.OpenReader("test.jsonl", strings.NewReader(text)))(t)
 	defer src.Close()
 	a := New(nil, seed, counters...)
-	if err := a.Note(src, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Note(src, 1))
 	var out bytes.Buffer
-	if err := a.Write(src, "", 1, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Write(src, "", 1, &out))
 	for _, left := range a.Disclosure().Survived {
 		t.Errorf("%q is left on %v: %q became %q", left.Word, left.Location, text, out.String())
 	}
@@ -187,44 +179,37 @@ func TestPath(t *testing.T) {
 	} {
 		same(t, want, a.Path(name), name)
 	}
-	if got := a.Path("john-private-notes/john.meta.json"); strings.Contains(got, "john") || strings.Contains(got, "private") || !strings.HasSuffix(got, ".meta.json") {
-		t.Errorf("it became %s", got)
-	}
+	got := a.Path("john-private-notes/john.meta.json")
+	must.Say(t, "false false true", strings.Contains(got, "john"), strings.Contains(got, "private"), strings.HasSuffix(got, ".meta.json"))
 }
 
 // Words that survived are found in every script, however they are written.
 func TestCheck(t *testing.T) {
-	for _, c := range []struct {
-		noted, line string
-		want        string
-	}{
-		{"the Johnsons", "of johnsons", "johnsons"},
-		{"short", "short", ""},
-		{"Übergröße", `{"a":"Übergröße"}`, "Übergröße"},
-		{"Übergröße", `{"a":"\u00dcbergr\u00f6\u00dfe"}`, "Übergröße"},
-		{"Übergröße", "bergren", ""},
-		{"Константин", "КОНСТАНТИН", "КОНСТАНТИН"},
-		{"ⓟⓡⓘⓥⓐⓣⓔ", "ⓟⓡⓘⓥⓐⓣⓔ", "ⓟⓡⓘⓥⓐⓣⓔ"},
-		{"𝓹𝓻𝓲𝓿𝓪𝓽𝓮", `{"a":"\ud835\udcf9\ud835\udcfb\ud835\udcf2\ud835\udcff\ud835\udcea\ud835\udcfd\ud835\udcee"}`, "𝓹𝓻𝓲𝓿𝓪𝓽𝓮"},
-		{"東京都港区芝公園", "東京都港区芝公園", "東京都港区芝公園"},
-		{"Johnson", `{"a":"C:\\Johnson\nJohnson"}`, "Johnson Johnson"},
-		{"Johnson", `C:\Johnson`, "Johnson"},
-		{"content", `"content"`, ""},
-	} {
+	must.Rows(t, `
+# noted | line | want
+the Johnsons | of johnsons                  | johnsons
+short        | short                        | ""
+"Übergröße"  | "{\"a\":\"Übergröße\"}"      | "Übergröße"
+"Übergröße"  | {"a":"\u00dcbergr\u00f6\u00dfe"} | "Übergröße"
+"Übergröße"  | bergren                      | ""
+"Константин" | "КОНСТАНТИН"                 | "КОНСТАНТИН"
+"ⓟⓡⓘⓥⓐⓣⓔ"    | "ⓟⓡⓘⓥⓐⓣⓔ"                    | "ⓟⓡⓘⓥⓐⓣⓔ"
+"𝓹𝓻𝓲𝓿𝓪𝓽𝓮"    | {"a":"\ud835\udcf9\ud835\udcfb\ud835\udcf2\ud835\udcff\ud835\udcea\ud835\udcfd\ud835\udcee"} | "𝓹𝓻𝓲𝓿𝓪𝓽𝓮"
+東京都港区芝公園     | 東京都港区芝公園                     | 東京都港区芝公園
+Johnson      | {"a":"C:\\Johnson\nJohnson"} | Johnson Johnson
+Johnson      | C:\Johnson                   | Johnson
+content      | "\"content\""                | ""
+`, func(noted, line, want string) {
 		a := New(nil, "seed")
-		a.NoteText(c.noted)
-		a.Check(c.line, Location{Line: 3})
+		a.NoteText(noted)
+		a.Check(line, Location{Line: 3})
 		var got []string
 		for _, s := range a.Disclosure().Survived {
 			got = append(got, s.Word)
-			if s.Line != 3 {
-				t.Errorf("%s: at %v", c.line, s.Location)
-			}
+			must.Equal(t, s.Line, 3, line, s.Location)
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: found %q, want %q", c.line, got, c.want)
-		}
-	}
+		must.Equal(t, strings.Join(got, " "), want, line)
+	})
 }
 
 // listed counts the words of the list as one token, with or without a space before them, and any other in threes of
@@ -351,9 +336,7 @@ func TestInert(t *testing.T) {
 		"// \x1b];\x07\t \x08\r\n{\"type\":\"user\"}\r\n":     "// \x01];\x01\t \x01\r\n{\"type\":\"user\"}\r\n",
 	} {
 		out := anonymized(t, "seed", in)
-		if len(out) != len(in) {
-			t.Errorf("%q became %q", in, out)
-		}
+		must.Equal(t, len(out), len(in), in, out)
 		same(t, want, out, in)
 	}
 }
@@ -444,10 +427,7 @@ func TestEdits(t *testing.T) {
 		return use(id, "Edit", `{"file_path":"/m.go","old_string":`+quote(old)+`,"new_string":`+quote(new)+`}`) + result(id, "updated")
 	}
 	in := use("t1", "Read", `{"file_path":"/m.go"}`) + result("t1", text) + edit("t2", "main() {\n\tstart(o", "main() {\n\tbegin(o") + edit("t3", "begin(one)\n\tst", "begin(one)\n\tend(0)\n\tst")
-	src, err := jsonl.OpenReader("x", strings.NewReader(anonymized(t, "seed", in, listed())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(jsonl.OpenReader("x", strings.NewReader(anonymized(t, "seed", in, listed()))))(t)
 	defer src.Close()
 	file, found := "", 0
 	if err := src.Each(1, jsonl.ReadOptions{}, func(item *jsonl.Item) error {
@@ -485,9 +465,7 @@ func TestRecovery(t *testing.T) {
 	for i := range 100 {
 		r.line(fmt.Sprintf("private words %d", i), fmt.Sprintf("abcdefg hijkl %d", i))
 	}
-	if tried, found := r.result(); tried != 100 || found != 100 {
-		t.Errorf("of a cipher %d of %d words are found", found, tried)
-	}
+	must.Both(r.result())(t, 100, 100)
 	a := New(nil, "seed", listed())
 	a.Try()
 	for i := range 100 {
@@ -527,7 +505,5 @@ func TestAttachedText(t *testing.T) {
 // same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: -want +got\n%s", of, diff)
-	}
+	must.Equal(t, got, want, of)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 )
 
@@ -28,9 +29,7 @@ func TestRequestsStay(t *testing.T) {
 	shapeSum, _ := requests.SumOf([]byte(shape))
 	block := func(m string, i int) string {
 		var v struct{ Content []json.RawMessage }
-		if err := json.Unmarshal([]byte(m), &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(m), &v))
 		return string(v.Content[i])
 	}
 	line := func(role, uuid, content string) string {
@@ -76,22 +75,20 @@ func TestLastNumberStays(t *testing.T) {
 		return fmt.Sprintf(`{"type":"user","uuid":%q,"sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_01","content":"%s"}]}}`, uuid, content)
 	}
 	out := anonymized(t, "seed", line("u1", file+`11\t`)+"\n"+line("u2", file+`11\n\n<system-reminder>\n12\n</system-reminder>`)+"\n")
-	if strings.Count(out, `\n11\t"`) != 1 || strings.Count(out, `\n11\n`) != 1 || strings.Contains(out, `\n12\n`) {
-		t.Error(out)
-	}
+	must.Say(t, "1 1 false", strings.Count(out, `\n11\t"`), strings.Count(out, `\n11\n`), strings.Contains(out, `\n12\n`))
 }
 
 func TestWithout(t *testing.T) {
-	for from, want := range map[string]string{
-		`{"a":1,"x":"00", "b":2}`: `{"a":1, "b":2}`,
-		`{"x" : "00" , "b":2}`:    `{"b":2}`,
-		`{"a":[1],"x":{"x":1}}`:   `{"a":[1]}`,
-		`{"x":1}`:                 `{}`,
-		`{"x":1,"x":2}`:           `{}`,
-		`{"a":{"x":1}}`:           `{"a":{"x":1}}`,
-	} {
+	must.Rows(t, `
+{"a":1,"x":"00", "b":2} | {"a":1, "b":2}
+{"x" : "00" , "b":2}    | {"b":2}
+{"a":[1],"x":{"x":1}}   | {"a":[1]}
+{"x":1}                 | {}
+{"x":1,"x":2}           | {}
+{"a":{"x":1}}           | {"a":{"x":1}}
+`, func(from, want string) {
 		same(t, want, strings.ReplaceAll(string(without([]byte(from), "x")), "{ ", "{"), from)
-	}
+	})
 }
 
 // The words that an attachment was sent as still have its text: a line at the end of a text has the stand-in that it has
@@ -105,7 +102,6 @@ func TestSentWordsHaveTheText(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &line); err != nil || len(line.Rendered) != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if text := line.Attachment.Text; strings.Contains(text, "gardener") || !strings.Contains(line.Rendered[0].Content, "\n"+text+"\n") {
-		t.Error(out)
-	}
+	text := line.Attachment.Text
+	must.Say(t, "false true", strings.Contains(text, "gardener"), strings.Contains(line.Rendered[0].Content, "\n"+text+"\n"))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -37,10 +38,7 @@ func TestMembersStay(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	for _, file := range append(files, "../session/node.go") {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		v := newVocabulary(nil)
 		if words, err := os.ReadFile(filepath.Join(filepath.Dir(file), "words.txt")); err == nil {
 			v = newVocabulary(&foreign.Form{Words: string(words)})

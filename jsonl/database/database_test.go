@@ -12,15 +12,14 @@ import (
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // writer opens a database for writing.
 func writer(t *testing.T, path string, statements ...string) *sqlite3.Conn {
 	t.Helper()
-	conn, err := sqlite3.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(sqlite3.Open(path))(t)
 	t.Cleanup(func() { conn.Close() })
 	execute(t, conn, statements...)
 	return conn
@@ -46,15 +45,9 @@ func words(path string) (list []string, missing int64, err error) {
 
 func files(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		list = append(list, e.Name()+string(text))
 	}
 	return list
@@ -77,9 +70,7 @@ func TestRead(t *testing.T) {
 		if err != nil || missing != 0 || !slices.Equal(got, want) {
 			t.Errorf("%s: %q, %d missing, %v", name, got, missing, err)
 		}
-		if !slices.Equal(before, files(t, dir)) {
-			t.Errorf("%s: reading has changed the folder", name)
-		}
+		must.Equal(t, before, files(t, dir), name)
 		execute(t, conn, "ROLLBACK")
 	}
 	if err := Read(path, func(*DB) error { return conn.Exec("INSERT INTO words VALUES ('three')") }); err != nil {
@@ -89,13 +80,8 @@ func TestRead(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	copied := filepath.Join(t.TempDir(), "b.db")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(copied, text, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
+	must.Do(t, os.WriteFile(copied, text, 0o400))
 	if got, _, err := words(copied); err != nil || !slices.Equal(got, []string{"one"}) {
 		t.Errorf("without its log: %q, %v", got, err)
 	}
@@ -112,9 +98,7 @@ func TestChanging(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || times != 3 {
-		t.Errorf("read %d times: %v", times, err)
-	}
+	must.Say(t, "<nil> 3", err, times)
 	err = Read(path, func(db *DB) error {
 		execute(t, conn, "INSERT INTO words VALUES ('more')", "PRAGMA wal_checkpoint(truncate)")
 		return nil
@@ -129,16 +113,10 @@ func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole.db")
 	conn := writer(t, whole, withLog, table, "INSERT INTO words VALUES ('one')")
-	log, err := os.ReadFile(whole + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(os.ReadFile(whole + "-wal"))(t)
 	execute(t, conn, "PRAGMA wal_checkpoint(truncate)")
 	conn.Close()
-	base, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(os.ReadFile(whole))(t)
 	other := bytes.Clone(base)
 	other[16], other[17] = 2, 0
 	for _, tt := range []struct {
@@ -156,9 +134,7 @@ func TestUnreadable(t *testing.T) {
 			if suffix != "" && text == "" {
 				continue
 			}
-			if err := os.WriteFile(path+suffix, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path+suffix, []byte(text), 0o600))
 		}
 		if _, _, err := words(path); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v", tt.name, err)
@@ -177,13 +153,11 @@ func TestCutLog(t *testing.T) {
 	for i := range 3 {
 		execute(t, conn, fmt.Sprintf("INSERT INTO words VALUES ('w%d')", i))
 	}
-	base, log := must(os.ReadFile(path)), must(os.ReadFile(path+"-wal"))
+	base, log := panics(os.ReadFile(path)), panics(os.ReadFile(path+"-wal"))
 	last := 0
 	for n := 0; n <= len(log); n += 509 {
 		copied := filepath.Join(t.TempDir(), "b.db")
-		if err := errors.Join(os.WriteFile(copied, base, 0o600), os.WriteFile(copied+"-wal", log[:n], 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(copied, base, 0o600), os.WriteFile(copied+"-wal", log[:n], 0o600)))
 		got, _, err := words(copied)
 		if err != nil || len(got) < last {
 			t.Fatalf("%d bytes of the log: %q, %v", n, got, err)
@@ -195,7 +169,7 @@ func TestCutLog(t *testing.T) {
 	}
 }
 
-func must(b []byte, err error) []byte {
+func panics(b []byte, err error) []byte {
 	if err != nil {
 		panic(err)
 	}
@@ -210,7 +184,7 @@ func TestDamaged(t *testing.T) {
 		execute(t, conn, fmt.Sprintf("INSERT INTO words VALUES ('%s')", strings.Repeat(fmt.Sprint(i, " "), 1+i%90)))
 	}
 	execute(t, conn, "PRAGMA wal_checkpoint", "DELETE FROM words WHERE rowid % 3 = 0")
-	base, log := must(os.ReadFile(path)), must(os.ReadFile(path+"-wal"))
+	base, log := panics(os.ReadFile(path)), panics(os.ReadFile(path+"-wal"))
 	r := rand.New(rand.NewPCG(1, 2))
 	n := 100
 	if os.Getenv("CTXKIT_DAMAGED") != "" {
@@ -226,9 +200,7 @@ func TestDamaged(t *testing.T) {
 		if r.IntN(4) == 0 {
 			b = b[:r.IntN(len(b))]
 		}
-		if err := errors.Join(os.WriteFile(copied, b, 0o600), os.WriteFile(copied+"-wal", l, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(os.WriteFile(copied, b, 0o600), os.WriteFile(copied+"-wal", l, 0o600)))
 		_, _, _ = words(copied)
 	}
 }

@@ -9,22 +9,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestBeginning(t *testing.T) {
-	for _, tt := range []struct {
-		name, text string
-		want       []string // fields of each value
-	}{
-		{"lines", `{"type":"a","n":1,"payload":{"id":"x","deep":{"y":1}}}` + "\nrubbish\n" + `{"type":"b"}`, []string{"n=1 payload.deep={ payload.id=x payload={ type=a", "type=b"}},
-		{"cut", `{"info":{"id":"ses_1","version":"1.2.5"},"messages":[{"info":{"ro`, []string{"info.id=ses_1 info.version=1.2.5 info={ messages=["}},
-		{"a list", `[{"role":"user","content":[]},{"other":1}]`, []string{"[].content=[ [].role=user []={"}},
-		{"glued", `{"a":true}{"b":null}`, []string{"a=true", "b=<nil>"}},
-		{"text", "hello\nworld", nil},
-		{"a byte order mark", "\xEF\xBB\xBF{\"a\":1}", []string{"a=1"}},
-	} {
+	must.Rows(t, `
+# name | text | want
+lines             | "{\"type\":\"a\",\"n\":1,\"payload\":{\"id\":\"x\",\"deep\":{\"y\":1}}}\nrubbish\n{\"type\":\"b\"}" | ["n=1 payload.deep={ payload.id=x payload={ type=a", "type=b"]
+cut               | {"info":{"id":"ses_1","version":"1.2.5"},"messages":[{"info":{"ro | ["info.id=ses_1 info.version=1.2.5 info={ messages=["]
+a list            | [{"role":"user","content":[]},{"other":1}] | ["[].content=[ [].role=user []={"]
+glued             | {"a":true}{"b":null} | ["a=true", "b=<nil>"]
+text              | "hello\nworld"       | null
+a byte order mark | "\ufeff{\"a\":1}"    | ["a=1"]
+`, func(name, text string, want []string) {
 		var got []string
-		for _, v := range NewBeginning([]byte(tt.text), true).Values {
+		for _, v := range NewBeginning([]byte(text), true).Values {
 			var fields []string
 			for k, s := range v.Fields {
 				fields = append(fields, k+"="+s)
@@ -32,17 +32,13 @@ func TestBeginning(t *testing.T) {
 			slices.Sort(fields)
 			got = append(got, strings.Join(fields, " "))
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s: -want +got\n%s", tt.name, diff)
-		}
-	}
+		must.Equal(t, got, want, name)
+	})
 }
 
 func TestBeginningSize(t *testing.T) {
 	h := NewBeginning([]byte(strings.Repeat(`{"a":1}`, 100)+strings.Repeat("[", 10000)), true)
-	if len(h.Values) != maxValues {
-		t.Errorf("%d values", len(h.Values))
-	}
+	must.Equal(t, len(h.Values), maxValues)
 }
 
 // sessionOf converts nothing to three lines of two units.
@@ -65,9 +61,7 @@ func sessionOf(_ io.Reader, w *Writer) error {
 func TestWriter(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter()
-	if err := w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, &out))
 	want := `{"type":"recorded-by","product":"agent","version":"1.0","sessionId":"s","window":1000}
 {"type":"user","uuid":"agent-000001","sessionId":"s","version":"1.0","message":{"role":"user","content":[{"type":"text","text":"<hello>"}]},"parentUuid":null}
 {"type":"assistant","uuid":"own","sessionId":"s","version":"1.0","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"c","name":"run","input":{"input":"not json"}}]},"parentUuid":"agent-000001"}
@@ -75,25 +69,21 @@ func TestWriter(t *testing.T) {
 {"type":"user","uuid":"agent-000004","sessionId":"s","version":"1.0","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"done"}]},"parentUuid":"own"}
 {"type":"recorded-totals","sessionId":"s","model":"m","requests":3,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2,"output_tokens_details":{"thinking_tokens":1},"cost_usd":0.25}}
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	must.Equal(t, out.String(), want)
 	if got := []int{w.Origin(0), w.Origin(1), w.Origin(2), w.Origin(4), w.Origin(6), w.Origin(7)}; !cmp.Equal(got, []int{0, 0, 3, 9, 3, 0}) {
 		t.Errorf("origins %v", got)
 	}
 	w.Lost(3, "a branch")
 	w.Lost(3, "a branch") // one of three lines
 	read, used, aside := w.Account()
-	if read != 3 || used != 1 || !cmp.Equal(aside, map[string]int{"a copy": 1, "a branch": 1}) {
-		t.Errorf("%d read, %d used, set aside %v", read, used, aside)
-	}
+	must.Say(t, "3 1 true", read, used, cmp.Equal(aside, map[string]int{"a copy": 1, "a branch": 1}))
 }
 
 // TestWriterLost: a unit of which more is put after a line of it was lost is used, and the next one on its line is not
 // lost in its place.
 func TestWriterLost(t *testing.T) {
 	w := NewWriter()
-	err := w.Run(&Form{Name: "agent", Convert: func(_ io.Reader, w *Writer) error {
+	must.Do(t, w.Run(&Form{Name: "agent", Convert: func(_ io.Reader, w *Writer) error {
 		w.Begin(Session{ID: "s"})
 		first, second := w.Unit(2), w.Unit(2)
 		for _, u := range []Unit{first, first, second} {
@@ -101,24 +91,19 @@ func TestWriterLost(t *testing.T) {
 			w.Lost(2, "a copy")
 		}
 		return nil
-	}}, nil, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, nil, io.Discard))
 	if _, used, aside := w.Account(); used != 0 || !cmp.Equal(aside, map[string]int{"a copy": 2}) {
 		t.Errorf("%d used, set aside %v", used, aside)
 	}
 	w = NewWriter()
-	if err := w.Run(&Form{Name: "agent", Convert: func(_ io.Reader, w *Writer) error {
+	must.Do(t, w.Run(&Form{Name: "agent", Convert: func(_ io.Reader, w *Writer) error {
 		w.Begin(Session{ID: "s"})
 		u := w.Unit(2)
 		w.Put(u, Line{Type: "user", Message: &Message{Content: []Block{Text("x")}}})
 		w.Lost(2, "a copy")
 		w.Put(u, Line{Type: "user", Message: &Message{Content: []Block{Text("y")}}})
 		return nil
-	}}, nil, io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	}}, nil, io.Discard))
 	if _, used, aside := w.Account(); used != 1 || len(aside) > 0 {
 		t.Errorf("%d used, set aside %v", used, aside)
 	}
@@ -130,9 +115,8 @@ func (closed) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestWriterClosed(t *testing.T) {
 	w := NewWriter()
-	if err := w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, closed{}); err != nil || !errors.Is(w.Err(), io.ErrClosedPipe) {
-		t.Errorf("%v, %v", err, w.Err())
-	}
+	err := w.Run(&Form{Name: "agent", Convert: sessionOf}, nil, closed{})
+	must.Say(t, "<nil> true", err, errors.Is(w.Err(), io.ErrClosedPipe))
 }
 
 // TestRepository: the addresses of one repository are alike, and no password is kept.
@@ -141,11 +125,7 @@ func TestRepository(t *testing.T) {
 		"https://github.com/jdx/mise.git", "git@github.com:jdx/mise.git", "github.com:jdx/mise", "https://user:secret@github.com/JDX/mise",
 		"ssh://git@github.com/jdx/mise.git", "https://secret@github.com/jdx/mise/",
 	} {
-		if got := Repository(address); got != "github.com/jdx/mise" {
-			t.Errorf("%s is %s", address, got)
-		}
+		must.Equal(t, Repository(address), "github.com/jdx/mise", address)
 	}
-	if got := Repository(""); got != "" {
-		t.Errorf("no address is %q", got)
-	}
+	must.Equal(t, Repository(""), "")
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -49,10 +50,7 @@ func TestCorpus(t *testing.T) {
 	}
 	var files []string
 	for _, pattern := range []string{"*.jsonl", "*.jsonl.gz", "*.jsonl.zst", "*/*.jsonl", "*/*/subagents/*.jsonl"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
@@ -60,10 +58,7 @@ func TestCorpus(t *testing.T) {
 	}
 	total, in := map[string]int{}, map[string]int{}
 	for _, path := range files {
-		r, err := lint.File(path, session.LoadOptions{Jobs: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(lint.File(path, session.LoadOptions{Jobs: 2}))(t)
 		for code, n := range balanced(t, r) {
 			total[code] += n
 			in[code]++

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/lint"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -47,10 +46,7 @@ const text = `{"type":"text","text":"done"}`
 
 func look(t *testing.T, lines ...string) *lint.Problems {
 	t.Helper()
-	r, err := lint.Reader("session.jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n"), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(lint.Reader("session.jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n"), session.LoadOptions{}))(t)
 	balanced(t, r)
 	return r
 }
@@ -73,10 +69,7 @@ type rule struct {
 // rules reads testdata/rules.txt: "# " and the name of a case, "- " and a finding of it, and the lines of a session.
 func rules(t testing.TB) (list []rule) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/rules.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/rules.txt"))(t)
 	for _, text := range strings.Split(string(data), "# ")[1:] {
 		var r rule
 		for i, l := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
@@ -125,12 +118,8 @@ func TestFiles(t *testing.T) {
 	}
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(content), 0o644))
 		return path
 	}
 	session1 := func(id string) string {
@@ -150,10 +139,7 @@ func TestFiles(t *testing.T) {
 		{write("absolute.jsonl", session1("/etc/passwd")), "refused-offload:3"},
 		{write("cut.jsonl.gz", archive.String()), "reading-stopped:0"},
 	} {
-		r, err := lint.File(tt.path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(lint.File(tt.path, session.LoadOptions{}))(t)
 		same(t, strings.Fields(tt.want), append([]string{}, found(r)...), filepath.Base(tt.path))
 	}
 	if _, err := lint.File(filepath.Join(dir, "nowhere.jsonl"), session.LoadOptions{}); err == nil {
@@ -164,14 +150,8 @@ func TestFiles(t *testing.T) {
 // The findings are the same at any number of workers.
 func TestJobs(t *testing.T) {
 	path := filepath.Join("..", "..", "testdata", "sessions", "big.jsonl")
-	one, err := lint.File(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	many, err := lint.File(path, session.LoadOptions{Jobs: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(lint.File(path, session.LoadOptions{}))(t)
+	many := must.Get(lint.File(path, session.LoadOptions{Jobs: 8}))(t)
 	same(t, one, many, "-one +many")
 }
 
@@ -195,10 +175,7 @@ func TestConvertedBlocks(t *testing.T) {
 	for want, lines := range map[string][]string{
 		"unknown-block:2": {prompt(1, 0, ""), block}, "": {own, prompt(1, 0, ""), block},
 	} {
-		r, err := lint.Reader("s", strings.NewReader(strings.Join(lines, "\n")), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(lint.Reader("s", strings.NewReader(strings.Join(lines, "\n")), session.LoadOptions{}))(t)
 		got := ""
 		for _, f := range r.Findings {
 			if f.Severity != lint.Note {
@@ -212,7 +189,5 @@ func TestConvertedBlocks(t *testing.T) {
 // same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: -want +got\n%s", of, diff)
-	}
+	must.Equal(t, got, want, of)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 )
 
@@ -20,19 +21,12 @@ func TestTypesStay(t *testing.T) {
 	for _, name := range types {
 		fmt.Fprintf(&text, `{"type":%q,"sessionId":"s"}`+"\n", name)
 	}
-	src, err := jsonl.OpenReader("types", strings.NewReader(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(jsonl.OpenReader("types", strings.NewReader(text.String())))(t)
 	defer src.Close()
 	a := anonymize.New(nil, "")
-	if err := a.Note(src, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Note(src, 1))
 	var out bytes.Buffer
-	if err := a.Write(src, "types", 1, &out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Write(src, "types", 1, &out))
 	for i, line := range strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n") {
 		if want := fmt.Sprintf(`"type":%q`, types[i]); !strings.Contains(line, want) {
 			t.Errorf("%s: %s", types[i], line)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 type value struct {
@@ -18,17 +20,12 @@ type value struct {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func stamp(t *testing.T, paths ...string) Stamp {
 	t.Helper()
-	m, err := StampFiles(paths...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(StampFiles(paths...))(t)
 	return m
 }
 
@@ -37,9 +34,7 @@ func TestStamp(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	state := func(text string, at time.Time) Stamp {
 		write(t, path, text)
-		if err := os.Chtimes(path, at, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(path, at, at))
 		return stamp(t, path)
 	}
 	long := bytes.Repeat([]byte("x"), 5*edge)
@@ -49,9 +44,7 @@ func TestStamp(t *testing.T) {
 		return string(b)
 	}
 	first := state(string(long), at)
-	if state(string(long), at) != first {
-		t.Error("the same file has two stamps")
-	}
+	must.Equal(t, state(string(long), at), first, "the same file has two stamps")
 	for name, m := range map[string]Stamp{
 		"longer":       state(string(long)+"x", at),
 		"later":        state(string(long), at.Add(time.Nanosecond)),
@@ -83,9 +76,7 @@ func TestTable(t *testing.T) {
 	tab := open("1")
 	tab.Put("a", m, want)
 	tab.Put("gone", m, want)
-	if err := tab.Save(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tab.Save())
 	got, ok := open("1").Get("a", m)
 	if !ok || got.Name != want.Name || !got.At.Equal(want.At) || len(got.List) != 1 {
 		t.Errorf("got %v, %v; want %v", got, ok, want)
@@ -121,13 +112,8 @@ func TestDamaged(t *testing.T) {
 	m := stamp(t, filepath.Join(folder, "a"))
 	tab := Open[value](NewCache(dir, "1"), "values", folder)
 	tab.Put("a", m, value{Name: "a"})
-	if err := tab.Save(); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(tab.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tab.Save())
+	whole := must.Get(os.ReadFile(tab.path))(t)
 	for i := range whole {
 		flipped := bytes.Clone(whole)
 		flipped[i] ^= 1
@@ -139,9 +125,7 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 	tab.Put("a", m, value{Name: "a"})
-	if err := tab.Save(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tab.Save())
 	if _, ok := Open[value](NewCache(dir, "1"), "values", folder).Get("a", m); !ok {
 		t.Error("a damaged table is not replaced")
 	}
@@ -177,9 +161,7 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 	running.Wait()
 	info, err := NewCache(dir, "").Info()
-	if err != nil || info.Files != 1 {
-		t.Errorf("%+v, %v: want one file", info, err)
-	}
+	must.Say(t, "<nil> 1", err, info.Files)
 }
 
 func TestClear(t *testing.T) {
@@ -187,18 +169,14 @@ func TestClear(t *testing.T) {
 	write(t, filepath.Join(folder, "a"), "a")
 	tab := Open[value](NewCache(dir, "1"), "values", folder)
 	tab.Put("a", Stamp{}, value{})
-	if err := tab.Save(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tab.Save())
 	write(t, NewCache(dir, "1").path("values", "left")+".1"+part, "x")
 	write(t, filepath.Join(dir, "mine.txt"), "x")
 	s := NewCache(dir, "2")
 	if info, err := s.Info(); err != nil || info.Files != 2 {
 		t.Errorf("%+v, %v: want 2 files", info, err)
 	}
-	if err := s.Clear(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Clear())
 	if left, _ := os.ReadDir(dir); len(left) != 1 || left[0].Name() != "mine.txt" {
 		t.Errorf("left: %v, want mine.txt", left)
 	}

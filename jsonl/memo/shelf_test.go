@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 var noon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -19,9 +21,7 @@ func TestShelf(t *testing.T) {
 	if got := shelf("1", "rows").Get("a", m); got != nil {
 		t.Errorf("an empty cache holds %q", got)
 	}
-	if err := shelf("1", "rows").Put("a", m, item); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, shelf("1", "rows").Put("a", m, item))
 	if got := shelf("1", "rows").Get("a", m); !bytes.Equal(got, item) {
 		t.Errorf("got %q, want %q", got, item)
 	}
@@ -33,9 +33,7 @@ func TestShelf(t *testing.T) {
 			t.Errorf("%s: got %q", name, got)
 		}
 	}
-	if err := shelf("1", "rows").Put("a", Stamp{2}, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, shelf("1", "rows").Put("a", Stamp{2}, nil))
 	if got := shelf("1", "rows").Get("a", Stamp{2}); got == nil || len(got) > 0 || shelf("1", "rows").Get("a", m) != nil {
 		t.Errorf("an item was not replaced: %q", got)
 	}
@@ -59,13 +57,8 @@ func TestShelf(t *testing.T) {
 func TestShelfDamaged(t *testing.T) {
 	shelf := NewCache(t.TempDir(), "1").Shelf("rows", noon)
 	m := Stamp{1}
-	if err := shelf.Put("a", m, []byte("what was worked out")); err != nil {
-		t.Fatal(err)
-	}
-	whole, err := os.ReadFile(shelf.path("a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, shelf.Put("a", m, []byte("what was worked out")))
+	whole := must.Get(os.ReadFile(shelf.path("a")))(t)
 	for i := range whole {
 		flipped := bytes.Clone(whole)
 		flipped[i] ^= 1
@@ -87,9 +80,7 @@ func TestTrim(t *testing.T) {
 	add := func(title, path string, age time.Duration) {
 		titles[filepath.Base(path)] = title
 		write(t, path, "0123456789")
-		if err := os.Chtimes(path, noon.Add(-age), noon.Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(path, noon.Add(-age), noon.Add(-age)))
 	}
 	add("new", s.path("rows", "new"), time.Hour)
 	add("old", s.path("rows", "old"), mostUnused+time.Hour)
@@ -104,38 +95,24 @@ func TestTrim(t *testing.T) {
 	}
 	left := func(files int, bytes int64) (names []string) {
 		t.Helper()
-		if err := s.trim(noon, files, bytes); err != nil {
-			t.Fatal(err)
-		}
-		list, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.trim(noon, files, bytes))
+		list := must.Get(os.ReadDir(dir))(t)
 		for _, e := range list {
 			names = append(names, titles[e.Name()])
 		}
 		slices.Sort(names)
 		return names
 	}
-	for _, tt := range []struct {
-		files int
-		bytes int64
-		want  string
-	}{
-		{100, 1000, "[0 1 2 3 4 foreign foreign foreign foreign foreign mark new unfinished]"},
-		{6, 1000, "[0 1 2 3 foreign foreign foreign foreign foreign mark new unfinished]"},
-		{100, 40, "[0 1 foreign foreign foreign foreign foreign mark new unfinished]"},
-	} {
-		if got := fmt.Sprint(left(tt.files, tt.bytes)); got != tt.want {
-			t.Errorf("at most %d files, %d bytes: left %s, want %s", tt.files, tt.bytes, got, tt.want)
-		}
-	}
-	if err := s.Clear(); err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(left(100, 1000)); got != "[foreign foreign foreign foreign foreign]" {
-		t.Errorf("cleared: left %s", got)
-	}
+	must.Rows(t, `
+# files | bytes | want
+100 | 1000 | [0 1 2 3 4 foreign foreign foreign foreign foreign mark new unfinished]
+6   | 1000 | [0 1 2 3 foreign foreign foreign foreign foreign mark new unfinished]
+100 | 40   | [0 1 foreign foreign foreign foreign foreign mark new unfinished]
+`, func(files int, bytes int64, want string) {
+		must.Equal(t, fmt.Sprint(left(files, bytes)), want, files, bytes)
+	})
+	must.Do(t, s.Clear())
+	must.Equal(t, fmt.Sprint(left(100, 1000)), "[foreign foreign foreign foreign foreign]")
 }
 
 // TestShelfClose: a cache that something was added to is trimmed once a day, and an item that is used stays.
@@ -145,16 +122,10 @@ func TestShelfClose(t *testing.T) {
 	at := func(now time.Time, names ...string) (kept string) {
 		shelf := s.Shelf("rows", now)
 		for _, name := range names {
-			if err := shelf.Put(name, m, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Chtimes(shelf.path(name), now, now); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, shelf.Put(name, m, nil))
+			must.Do(t, os.Chtimes(shelf.path(name), now, now))
 		}
-		if err := shelf.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, shelf.Close())
 		for _, name := range []string{"a", "b", "c", "d"} {
 			if _, err := os.Stat(shelf.path(name)); err == nil {
 				kept += name
@@ -168,27 +139,16 @@ func TestShelfClose(t *testing.T) {
 		t.Error("an item is lost")
 	}
 	late := noon.Add(mostUnused + day)
-	if kept := at(late); kept != "ab" {
-		t.Errorf("nothing was added: %s, want ab", kept)
-	}
-	if kept := at(late, "c"); kept != "ac" {
-		t.Errorf("a month after b was used: %s, want ac", kept)
-	}
+	must.Equal(t, at(late), "ab")
+	must.Equal(t, at(late, "c"), "ac")
 	later := week.Add(mostUnused + time.Hour)
 	if later.Sub(late) < day {
 		t.Fatal("too early")
 	}
-	if kept := at(later, "d"); kept != "cd" {
-		t.Errorf("a month after a was used: %s, want cd", kept)
-	}
+	must.Equal(t, at(later, "d"), "cd")
 	info, err := s.Info()
-	if err != nil || info.Files != 2 {
-		t.Errorf("%+v, %v: want 2 rows", info, err)
-	}
-	if err := s.Clear(); err != nil {
-		t.Fatal(err)
-	}
-	if left, err := os.ReadDir(s.dir); err != nil || len(left) > 0 {
-		t.Errorf("left: %v, %v", left, err)
-	}
+	must.Say(t, "<nil> 2", err, info.Files)
+	must.Do(t, s.Clear())
+	left := must.Get(os.ReadDir(s.dir))(t)
+	must.Say(t, "0", len(left))
 }

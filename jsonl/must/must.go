@@ -2,9 +2,15 @@
 package must
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Get is the value of a call that may not fail: must.Get(os.ReadFile(path))(t).
@@ -21,6 +27,71 @@ func Do(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Equal tells a value that is not the wanted one, and of what.
+func Equal[T any](t testing.TB, got, want T, what ...any) {
+	if !reflect.DeepEqual(got, want) {
+		t.Helper()
+		t.Errorf("%v: -want +got\n%s", what, cmp.Diff(want, got, cmp.Exporter(func(reflect.Type) bool { return true })))
+	}
+}
+
+// Both is Equal of the two results of a call: must.Both(strconv.Atoi("1"))(t, 1, nil).
+func Both[A, B any](a A, b B) func(t testing.TB, a A, b B, what ...any) {
+	return func(t testing.TB, c A, d B, what ...any) {
+		t.Helper()
+		Equal(t, a, c, what...)
+		Equal(t, b, d, what...)
+	}
+}
+
+// Say tells values that, with spaces between them, do not make the wanted text.
+func Say(t testing.TB, want string, values ...any) {
+	t.Helper()
+	Equal(t, fmt.Sprintln(values...), want+"\n")
+}
+
+// Refuse tells that there is no error, or one without the wanted text.
+func Refuse(t testing.TB, err error, want string, what ...any) {
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Helper()
+		t.Errorf("%v: %v, want %s", what, err, want)
+	}
+}
+
+// Fail is Refuse of a call: must.Fail(strconv.Atoi("a"))(t, "invalid syntax").
+func Fail[T any](_ T, err error) func(t testing.TB, want string, what ...any) {
+	return func(t testing.TB, want string, what ...any) {
+		t.Helper()
+		Refuse(t, err, want, what...)
+	}
+}
+
+// Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ".
+// A cell is JSON where its parameter is no string or it is quoted. A row whose call fails the test is named.
+func Rows(t *testing.T, text string, call any) {
+	t.Helper()
+	f := reflect.ValueOf(call)
+	for row := range strings.Lines(strings.TrimSpace(text)) {
+		if row, _, _ = strings.Cut(row, "# "); strings.TrimSpace(row) == "" {
+			continue
+		}
+		var in []reflect.Value
+		for i, cell := range strings.Split(strings.TrimSpace(row), " | ") {
+			v := reflect.New(f.Type().In(i))
+			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
+				v.Elem().SetString(cell)
+			} else if err := json.Unmarshal([]byte(cell), v.Interface()); err != nil {
+				t.Fatalf("%s: %v", row, err)
+			}
+			in = append(in, v.Elem())
+		}
+		before := t.Failed()
+		if f.Call(in); t.Failed() && !before {
+			t.Errorf("the row is %s", row)
+		}
 	}
 }
 

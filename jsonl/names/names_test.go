@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/names"
 )
 
@@ -31,9 +30,7 @@ func TestEach(t *testing.T) {
 	} {
 		var got []string
 		names.Each(tt.text, func(w string) { got = append(got, w) })
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%q: -want +got\n%s", tt.text, diff)
-		}
+		must.Equal(t, got, tt.want, tt.text)
 	}
 	if names.Hash("a") == names.Hash("b") || names.Hash("") != 14695981039346656037 {
 		t.Error("Hash")

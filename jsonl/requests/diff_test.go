@@ -3,9 +3,10 @@ package requests
 import (
 	"cmp"
 	"encoding/json"
-	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // bodyOf is a body from its JSON.
@@ -21,9 +22,7 @@ func bodyOf(t *testing.T, text string) *SentBody {
 		case "messages":
 			eachElement(v, func(m []byte) {
 				var msg struct{ Role string }
-				if err := json.Unmarshal(m, &msg); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(m, &msg))
 				b.Messages = append(b.Messages, Message{Role: msg.Role, Line: len(b.Messages) + 10, Blocks: blocks(nil, Member(m, "content"))})
 			})
 		default:
@@ -76,9 +75,7 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s: the text %q does not begin with %q", name, got.Text, whole)
 		}
 		got.Text = ""
-		if !reflect.DeepEqual(*got, tt.want) {
-			t.Errorf("%s:\n got %+v\nwant %+v", name, *got, tt.want)
-		}
+		must.Equal(t, *got, tt.want, name)
 	}
 }
 
@@ -88,9 +85,7 @@ func TestDiffering(t *testing.T) {
 		{"one two three", "one 2 three", "2"}, {"one three", "one two three", "wo t"}, {"one two three", "one three", "wo t"},
 		{"a", "b", "b"}, {"", "b", "b"}, {"a", "", "a"}, {"same", "same", ""}, {"é", "è", "è"}, {"aa", "aaa", "a"},
 	} {
-		if got := differing(tt[0], tt[1]); got != tt[2] {
-			t.Errorf("%q to %q: %q, want %q", tt[0], tt[1], got, tt[2])
-		}
+		must.Equal(t, differing(tt[0], tt[1]), tt[2])
 	}
 }
 
@@ -118,8 +113,6 @@ func TestApart(t *testing.T) {
 		{long + "end", long + "<new>end", "…", "…<new>"},
 		{long + "<old>end", long + "<new>end", "…old>end", "…new>end"},
 	} {
-		if a, b := apart(tt[0], tt[1]); a != tt[2] || b != tt[3] {
-			t.Errorf("%q, %q: %q, %q", tt[0], tt[1], a, b)
-		}
+		must.Both(apart(tt[0], tt[1]))(t, tt[2], tt[3])
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 type object = map[string]any
@@ -85,10 +86,7 @@ func read(t *testing.T, lines []object) *Log {
 	t.Helper()
 	var b strings.Builder
 	for _, l := range lines {
-		raw, err := json.Marshal(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(json.Marshal(l))(t)
 		b.Write(append(raw, '\n'))
 	}
 	return readText(t, b.String())
@@ -96,29 +94,18 @@ func read(t *testing.T, lines []object) *Log {
 
 func readText(t *testing.T, text string) *Log {
 	t.Helper()
-	src, err := jsonl.OpenReader("test", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := must.Get(jsonl.OpenReader("test", strings.NewReader(text)))(t)
 	t.Cleanup(func() { src.Close() })
-	l, err := Read(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Read(src))(t)
 	return l
 }
 
 // asSent is the messages of a body.
 func asSent(t *testing.T, l *Log, q *LogRequest) (list []object) {
 	t.Helper()
-	b, err := l.Body(q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(l.Body(q))(t)
 	var body struct{ Messages []object }
-	if err := json.Unmarshal(b.Append(nil), &body); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(b.Append(nil), &body))
 	return body.Messages
 }
 
@@ -133,9 +120,7 @@ func TestRead(t *testing.T) {
 		if q == nil || q.Answer != id || q.Count != len(want[i]) {
 			t.Fatalf("%s is the answer of %+v", id, q)
 		}
-		if got := asSent(t, l, q); sum(got) != sum(want[i]) {
-			t.Errorf("%s: %v\nwant %v", id, got, want[i])
-		}
+		must.Equal(t, sum(asSent(t, l, q)), sum(want[i]), id)
 	}
 	if c, added, err := l.Diff(l.Of("m1"), l.Of("m2")); c != nil || added != 5 || err != nil {
 		t.Errorf("%+v, %d blocks, %v", c, added, err)
@@ -187,15 +172,9 @@ func TestBody(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got object
-	if err := json.Unmarshal(b.Append(nil), &got); err != nil {
-		t.Fatal(err)
-	}
-	if sum(got) != sum(whole) {
-		t.Errorf("%s", b.Append(nil))
-	}
-	if exact, known := b.Exact(); !exact || !known {
-		t.Error("the body is not exact")
-	}
+	must.Do(t, json.Unmarshal(b.Append(nil), &got))
+	must.Equal(t, sum(got), sum(whole))
+	must.Both(b.Exact())(t, true, true, "the body is not exact")
 	if string(b.Param("model")) != `"m"` || b.Param("none") != nil || b.Line != 1 {
 		t.Errorf("%+v", b)
 	}
@@ -351,9 +330,12 @@ func TestLongChain(t *testing.T) {
 	if l.Whole() != 2*n {
 		t.Fatalf("%d of %d: %v", l.Whole(), 2*n, l.Findings[0])
 	}
-	for i, want := range map[int]int{n - 1: n, n: 1, n + 1: 2, n + 2: 3} {
-		if got := asSent(t, l, &l.Requests[i]); len(got) != want {
-			t.Errorf("request %d: %d messages, want %d", i, len(got), want)
-		}
-	}
+	must.Rows(t, `
+19999 | 20000
+20000 | 1
+20001 | 2
+20002 | 3
+`, func(i, want int) {
+		must.Equal(t, len(asSent(t, l, &l.Requests[i])), want, i)
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestMeasureString(t *testing.T) {
@@ -51,24 +53,22 @@ func coded(text string) bool {
 }
 
 func TestMeasureValue(t *testing.T) {
-	for _, c := range []struct {
-		text        string
-		utf16, size int
-	}{
-		{`{}`, 2, 2},
-		{` [ ] `, 2, 2},
-		{`[ 1 , 2.50 , -3e7 ]`, len(`[1,2.50,-3e7]`), len(`[1,2.50,-3e7]`)},
-		{`{ "a" : true , "b" : [ null , { } ] }`, len(`{"a":true,"b":[null,{}]}`), len(`{"a":true,"b":[null,{}]}`)},
-		{`{"a":1,"a":2}`, 13, 13},
-		{`{"\u0061":"\u00e9\/"}`, 10, 11},
-		{`"\ud800"`, 8, 8},
-	} {
+	must.Rows(t, `
+# text | utf16 | size
+{}                    | 2  | 2
+" [ ] "               | 2  | 2
+[ 1 , 2.50 , -3e7 ]   | 13 | 13
+{ "a" : true , "b" : [ null , { } ] } | 24 | 24
+{"a":1,"a":2}         | 13 | 13
+{"\u0061":"\u00e9\/"} | 10 | 11
+"\"\\ud800\""         | 8  | 8
+`, func(text string, utf16, size int) {
 		var l Lengths
-		i := Space([]byte(c.text), 0)
-		if _, code := MeasureValue([]byte(c.text), i, 0, &l); code != OK || l != (Lengths{UTF16: c.utf16, Bytes: c.size}) {
-			t.Errorf("MeasureValue(%s) = %v, %+v; want %d units, %d bytes", c.text, code, l, c.utf16, c.size)
+		i := Space([]byte(text), 0)
+		if _, code := MeasureValue([]byte(text), i, 0, &l); code != OK || l != (Lengths{UTF16: utf16, Bytes: size}) {
+			t.Errorf("MeasureValue(%s) = %v, %+v; want %d units, %d bytes", text, code, l, utf16, size)
 		}
-	}
+	})
 }
 
 func FuzzMetrics(f *testing.F) {
@@ -112,18 +112,12 @@ func checkMetrics(t *testing.T, b []byte) {
 			t.Fatalf("MeasureString(%q) = %d, %v", b, end, code)
 		}
 		var s string
-		if err := json.Unmarshal(b, &s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &s))
 		units := decodeUnits(b)
 		canon := stringify(units)
 		want := Lengths{len(units), len(s), len(utf16.Encode([]rune(canon))), len(canon), coded(string(b))}
-		if l != want {
-			t.Errorf("lengths of %q: %+v, want %+v", b, l, want)
-		}
-		if got := AppendUnquoted(nil, b[1:len(b)-1], -1); string(got) != s {
-			t.Errorf("AppendUnquoted(%q) = %q, want %q", b, got, s)
-		}
+		must.Equal(t, l, want, b)
+		must.Equal(t, string(AppendUnquoted(nil, b[1:len(b)-1], -1)), s, b)
 		for _, limit := range []int{0, 1, 5, len(s) - 1} {
 			got := string(AppendUnquoted(nil, b[1:len(b)-1], limit))
 			if limit = max(limit, 0); len(got) > limit || s[:len(got)] != got || len(got) < min(limit-3, len(s)) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // texts are hazards, valid or not; the tests judge them by encoding/json.
@@ -57,9 +59,7 @@ func FuzzValid(f *testing.F) {
 func checkValid(t *testing.T, b []byte) {
 	t.Helper()
 	want := json.Valid(b)
-	if got := Valid(b); got != want {
-		t.Errorf("Valid(%q) = %v, json.Valid says %v", short(b), got, want)
-	}
+	must.Equal(t, Valid(b), want)
 	i := Space(b, 0)
 	end, code := Value(b, i, 0)
 	if end < i || end > len(b) {

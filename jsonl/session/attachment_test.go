@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -136,23 +137,22 @@ assistant a6 r1 m2 {"type":"novelty","x":1}
 `),
 	)
 	checkTexts(t, conv)
-	for _, tt := range []struct {
-		message, block int
-		want           string
-	}{
-		{0, 0, "quotes \" and\n漢字 🙂"}, {1, 0, "hm"}, {1, 2, `{"file_path":"t1.go"}`}, {2, 0, "one\n\ntwo"}, {2, 1, ""}, {2, 2, ""}, {3, 0, `{"type":"novelty","x":1}`},
-	} {
-		if got, err := conv.Text(tt.message, tt.block); got != tt.want || err != nil {
-			t.Errorf("message %d, block %d: %q, %v; want %q", tt.message, tt.block, got, err, tt.want)
-		}
-	}
+	must.Rows(t, `
+# message | block | want
+0 | 0 | "quotes \" and\n漢字 🙂"
+1 | 0 | hm
+1 | 2 | {"file_path":"t1.go"}
+2 | 0 | "one\n\ntwo"
+2 | 1 | ""
+2 | 2 | ""
+3 | 0 | {"type":"novelty","x":1}
+`, func(message, block int, want string) {
+		must.Both(conv.Text(message, block))(t, want, nil, message, block)
+	})
 	same(t, "Read", conv.ToolName("t1"), "tool")
-	if m, b, ok := conv.ToolUse("t2"); m != 1 || b != 3 || !ok {
-		t.Errorf("t2 stands in message %d, block %d, %v", m, b, ok)
-	}
-	if !conv.Messages[2].Blocks[2].IsError || conv.Messages[2].Blocks[0].IsError {
-		t.Error("is_error was not read")
-	}
+	m, b, ok := conv.ToolUse("t2")
+	must.Say(t, "1 3 true", m, b, ok)
+	must.Say(t, "true false", conv.Messages[2].Blocks[2].IsError, conv.Messages[2].Blocks[0].IsError)
 }
 
 // TestJobs: the number of workers changes nothing.
@@ -160,9 +160,7 @@ func TestJobs(t *testing.T) {
 	text := written(fuzzed())
 	want := loadText(t, text, session.LoadOptions{Jobs: 1})
 	got := loadText(t, text, session.LoadOptions{Jobs: 8})
-	if !reflect.DeepEqual(got.Main.Messages, want.Main.Messages) || !reflect.DeepEqual(got.Main.Warnings, want.Main.Warnings) || !reflect.DeepEqual(got.Main.Lines, want.Main.Lines) {
-		t.Error("8 workers read another conversation than one")
-	}
+	must.Say(t, "true true true", reflect.DeepEqual(got.Main.Messages, want.Main.Messages), reflect.DeepEqual(got.Main.Warnings, want.Main.Warnings), reflect.DeepEqual(got.Main.Lines, want.Main.Lines))
 }
 
 // TestRendered holds the words that stand beside an attachment (2.1.280 and later), and that one without them is not sent.
@@ -289,9 +287,7 @@ func TestRenderedOdd(t *testing.T) {
 		var told []string
 		for _, w := range f.Warnings {
 			told = append(told, w.Message)
-			if w.Line != 2 {
-				t.Errorf("%s: %+v", tt.name, w)
-			}
+			must.Equal(t, w.Line, 2, tt.name, w)
 		}
 		if all := strings.Join(told, "; "); (all == "") != (tt.warned == "") || !strings.Contains(all, tt.warned) {
 			t.Errorf("%s: told %q, want %q", tt.name, all, tt.warned)

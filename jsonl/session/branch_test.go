@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -51,14 +52,17 @@ user u1 - hello; said a1 u1 m1; user u2 a1 one; said a2 u2 m2
 user u3 a1 other; said a3 u3 m3; lastPrompt a3
 `),
 	)
-	for leaf, want := range map[string]string{"": "u1 a1 u3 a3", "a2": "u1 a1 u2 a2", "u2": "u1 a1 u2", "a1": "u1 a1"} {
+	must.Rows(t, `
+"" | u1 a1 u3 a3
+a2 | u1 a1 u2 a2
+u2 | u1 a1 u2
+a1 | u1 a1
+`, func(leaf, want string) {
 		conv := loadText(t, text, session.LoadOptions{Leaf: leaf}).Main
 		wantShape(t, conv, want)
 		wantNoWarning(t, conv)
-	}
-	if _, err := session.LoadReader("s.jsonl", strings.NewReader(text), session.LoadOptions{Leaf: "zz"}); err == nil || !strings.Contains(err.Error(), "zz") {
-		t.Errorf("a leaf that is not there: %v", err)
-	}
+	})
+	must.Fail(session.LoadReader("s.jsonl", strings.NewReader(text), session.LoadOptions{Leaf: "zz"}))(t, "zz")
 }
 
 // clearing is a line of a hook that runs as the context is cleared, which stands under a key.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -172,9 +173,8 @@ func TestIterations(t *testing.T) {
 	for _, lines := range [][]any{{first, second}, {first, second, said("a3", "a2", "m1").used(10, 7)}} {
 		conv := load(t, append(transcript(`user u1 - hello`), lines...)...)
 		want := jsonl.Usage{Input: 10, CacheWrite: 20, CacheRead: 3, Output: 7, Final: true, Iterations: &jsonl.Iterations{Compactions: []jsonl.Spent{{Calls: 1, Input: 900, Output: 80}}}}
-		if got := conv.Messages[conv.Requests[0].Message].Usage; !cmp.Equal(got, want) || len(conv.Requests) != 1 {
-			t.Errorf("%d lines of it: %+v, want %+v", len(lines), got, want)
-		}
+		got := conv.Messages[conv.Requests[0].Message].Usage
+		must.Say(t, "true 1", cmp.Equal(got, want), len(conv.Requests))
 	}
 }
 
@@ -279,12 +279,8 @@ said a1 u1 m1 cwd=/home/u/one version=2.1.31
 		object(`{"aiTitle":"A later title","type":"ai-title"}`),
 		transcript(`user u2 a1 more cwd=/home/u/two version=2.1.31`),
 	)
-	if conv.SessionID != "s1" || conv.CWD != "/home/u/one" || conv.Version != "2.1.31" || conv.Model != "claude-opus-4-6" || conv.Title != "A later title" {
-		t.Errorf("session %q, folder %q, version %q, model %q, title %q", conv.SessionID, conv.CWD, conv.Version, conv.Model, conv.Title)
-	}
-	if len(conv.Versions) != 2 {
-		t.Errorf("versions %v", conv.Versions)
-	}
+	must.Say(t, "s1 /home/u/one 2.1.31 claude-opus-4-6 A later title", conv.SessionID, conv.CWD, conv.Version, conv.Model, conv.Title)
+	must.Equal(t, len(conv.Versions), 2, conv.Versions)
 	conv = load(t, object(`{"customTitle":"Mine","type":"custom-title"}`), object(`{"aiTitle":"Its","type":"ai-title"}`), transcript(`user u1 - hello`))
 	same(t, "Mine", conv.Title, "title")
 }
@@ -298,10 +294,7 @@ func TestBeginsWithSummary(t *testing.T) {
 		"with its boundary": `{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"compactMetadata":{"trigger":"auto","preTokens":9}}` + "\n" + fmt.Sprintf(summary, `"b"`),
 		"alone":             fmt.Sprintf(summary, "null"),
 	} {
-		f, err := session.LoadReader("test", strings.NewReader(lines), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("test", strings.NewReader(lines), session.LoadOptions{}))(t)
 		c := f.Main
 		if len(c.Messages) != 2 || c.Messages[0].Class != session.ClassSummary || c.Messages[0].RecordOnly || len(c.Boundaries) != 0 || len(c.Warnings) != 0 {
 			t.Errorf("%s: %d compactions, messages %+v, warnings %v", name, len(c.Boundaries), c.Messages, c.Warnings)
@@ -318,7 +311,5 @@ user u1 - hello sessionId=before cwd=/one; said a1 u1 m1 sessionId=before cwd=/t
 user u2 a1 "go on" cwd=/two; said a2 u2 m2 cwd=/two
 `),
 	)
-	if conv.SessionID != "s1" || conv.CWD != "/one" {
-		t.Errorf("session %q, folder %q", conv.SessionID, conv.CWD)
-	}
+	must.Say(t, "s1 /one", conv.SessionID, conv.CWD)
 }

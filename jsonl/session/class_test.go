@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -189,9 +190,7 @@ func TestNoAnswer(t *testing.T) {
 				if name == "of both" {
 					want = 1
 				}
-				if conv := load(t, append(transcript(`user u1 - hello`), lines...)...); len(conv.Requests) != want {
-					t.Errorf("%s, %s the response, %s: %d requests, want %d", tt.name, name, model, len(conv.Requests), want)
-				}
+				must.Equal(t, len(load(t, append(transcript(`user u1 - hello`), lines...)...).Requests), want, tt.name, name, model)
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -31,15 +32,9 @@ func codexRoot(t *testing.T) string {
 
 // counted are the token counts of a rollout that are a request's: those of the session itself that change the total.
 func counted(t *testing.T, path string) (n int) {
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(gzip.NewReader(f))(t)
 	own, copied, total := "", false, -1
 	for dec := json.NewDecoder(z); ; {
 		var r struct {
@@ -131,9 +126,7 @@ func TestCodexCorpus(t *testing.T) {
 				same(t, "context", c.Messages[a].Attachment, name, b.Line)
 			}
 		}
-		if !slices.Equal(got, want[name]) {
-			t.Errorf("%s: compactions %q, recorded %q", name, got, want[name])
-		}
+		must.Equal(t, got, want[name], name)
 		if !c.Lines.Balanced() || c.Product != "codex" || c.Version == "" || c.Provider != "openai" || c.SessionID == "" {
 			t.Errorf("%s: %+v, %s %s of %s, session %q", name, c.Lines, c.Product, c.Version, c.Provider, c.SessionID)
 		}
@@ -152,34 +145,19 @@ func TestCodexCorpus(t *testing.T) {
 
 // A rollout reads alike plain, gzipped and as zstd; texts are found.
 func TestCodexCompressed(t *testing.T) {
-	plain, err := os.ReadFile("../internal/codex/testdata/rollout.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(os.ReadFile("../internal/codex/testdata/rollout.jsonl"))(t)
 	var gz, zst bytes.Buffer
 	g := gzip.NewWriter(&gz)
-	z, err := zstd.NewWriter(&zst)
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zstd.NewWriter(&zst))(t)
 	for _, w := range []io.WriteCloser{g, z} {
-		if _, err := w.Write(plain); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(plain))(t)
+		must.Do(t, w.Close())
 	}
 	dir := t.TempDir()
 	for i, content := range [][]byte{plain, gz.Bytes(), zst.Bytes()} {
 		path := filepath.Join(dir, "rollout-"+strconv.Itoa(i))
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, content, 0o600))
+		s := must.Get(session.Load(path, session.LoadOptions{}))(t)
 		c := s.Main
 		if len(c.Requests) != 6 || len(c.Boundaries) != 2 || c.Title != "A small fix" || !c.Lines.Balanced() {
 			t.Errorf("%s: %d requests, %d compactions, title %q, %+v", path, len(c.Requests), len(c.Boundaries), c.Title, c.Lines)
@@ -187,10 +165,7 @@ func TestCodexCompressed(t *testing.T) {
 		var prompts []string
 		for m := range c.Messages {
 			if c.Messages[m].Class == session.ClassPrompt {
-				text, err := c.Text(m, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(c.Text(m, 0))(t)
 				prompts = append(prompts, fmt.Sprint(text, " ", c.Messages[m].Is(session.Queued)))
 			}
 		}
@@ -216,24 +191,15 @@ func TestCodexCompressed(t *testing.T) {
 
 // A rollback at the end of a file leaves what was before it, and a fork's parent is no request.
 func TestCodexEnds(t *testing.T) {
-	content, err := os.ReadFile("../internal/codex/testdata/rollout.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile("../internal/codex/testdata/rollout.jsonl"))(t)
 	lines := bytes.SplitAfter(content, []byte("\n"))
 	at := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte("thread_rolled_back")) })
-	s, err := session.LoadReader("rolled back", bytes.NewReader(bytes.Join(lines[:at+1], nil)), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(session.LoadReader("rolled back", bytes.NewReader(bytes.Join(lines[:at+1], nil)), session.LoadOptions{}))(t)
 	defer s.Close()
 	if c := s.Main; len(c.Requests) != 3 {
 		t.Errorf("%d requests", len(c.Requests))
 	}
-	s, err = session.Load("../internal/codex/testdata/fork.jsonl", session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(session.Load("../internal/codex/testdata/fork.jsonl", session.LoadOptions{}))(t)
 	defer s.Close()
 	if c := s.Main; len(c.Requests) != 1 || len(c.Boundaries) != 0 || c.Requests[0].Message != 6 {
 		t.Errorf("%+v, %d compactions", c.Requests, len(c.Boundaries))
@@ -243,47 +209,37 @@ func TestCodexEnds(t *testing.T) {
 // A record that shares its line with the one before was written by another process: the client was started again. Nothing
 // else about the session is another, and the response that the first process did not end is none.
 func TestCodexTornLine(t *testing.T) {
-	content, err := os.ReadFile("../internal/codex/testdata/rollout.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		name, before     string // the first record that begins the second process
-		line, request, n int
-	}{
-		{"between responses", `"type": "task_started", "turn_id": "01900000-0000-7000-8000-000000000103"`, 38, 4, 6},
-		{"in a response", `"call_id": "call_5", "output"`, 44, 4, 6},
-		{"before the first response", `"type": "user_message", "message": "list the files"`, 0, 0, 6},
-		{"as it is", "", 0, 0, 6},
-	} {
+	content := must.Get(os.ReadFile("../internal/codex/testdata/rollout.jsonl"))(t)
+	must.Rows(t, `
+# name | before | line | request | n
+between responses         | "\"type\": \"task_started\", \"turn_id\": \"01900000-0000-7000-8000-000000000103\"" | 38 | 4 | 6
+in a response             | "\"call_id\": \"call_5\", \"output\"" | 44 | 4 | 6
+before the first response | "\"type\": \"user_message\", \"message\": \"list the files\"" | 0  | 0 | 6
+as it is                  | "" | 0  | 0 | 6
+`, func(name, before string, line, request, n int) {
 		torn := slices.Clone(content)
-		if at := bytes.LastIndexByte(content[:bytes.Index(content, []byte(c.before))], '\n'); at >= 0 {
+		if at := bytes.LastIndexByte(content[:bytes.Index(content, []byte(before))], '\n'); at >= 0 {
 			torn = slices.Delete(torn, at, at+1)
 		}
-		s, err := session.LoadReader(c.name, bytes.NewReader(torn), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(session.LoadReader(name, bytes.NewReader(torn), session.LoadOptions{}))(t)
 		defer s.Close()
 		m := s.Main
-		if !m.Lines.Balanced() || len(m.Requests) != c.n || len(m.Boundaries) != 2 {
-			t.Errorf("%s: %+v, %d requests, %d compactions", c.name, m.Lines, len(m.Requests), len(m.Boundaries))
+		if !m.Lines.Balanced() || len(m.Requests) != n || len(m.Boundaries) != 2 {
+			t.Errorf("%s: %+v, %d requests, %d compactions", name, m.Lines, len(m.Requests), len(m.Boundaries))
 		}
 		var got []string
 		for _, r := range m.Restarts {
 			got = append(got, fmt.Sprint(r.Line, " ", r.Request, " ", r.Sign == session.SignTorn, " ", len(r.Left)))
 		}
-		want := []string{fmt.Sprint(c.line, " ", c.request, " true 0"), "68 7 true 0"} // the recording has one at its end
-		if c.line == 0 {
+		want := []string{fmt.Sprint(line, " ", request, " true 0"), "68 7 true 0"} // the recording has one at its end
+		if line == 0 {
 			want = want[1:]
 		}
-		if c.before == "" {
+		if before == "" {
 			want = []string{"69 7 true 0"}
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: restarts %q, want %q", c.name, got, want)
-		}
-	}
+		must.Equal(t, got, want, name)
+	})
 }
 
 // A session that names the one that started it is its subagent.
@@ -293,9 +249,7 @@ func TestForeignParent(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "rollout-2026.jsonl"), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "rollout-2026.jsonl"), content, 0o600))
 	found, _, err := session.Discover(dir)
 	if err != nil || len(found) != 1 || found[0].Parent != "01900000-0000-7000-8000-00000000000a" {
 		t.Errorf("%+v, %v", found, err)
@@ -326,10 +280,7 @@ func TestCodexOrder(t *testing.T) {
 			var kept []string
 			for _, m := range b.Kept() {
 				for k := range conv.Messages[m].Blocks {
-					text, err := conv.Text(m, k)
-					if err != nil {
-						t.Fatal(err)
-					}
+					text := must.Get(conv.Text(m, k))(t)
 					kept = append(kept, text)
 				}
 			}

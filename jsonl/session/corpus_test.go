@@ -14,6 +14,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -25,15 +26,12 @@ func corpusFiles(t *testing.T) (dir string, files []string) {
 	if dir == "" {
 		t.Skip("CTXKIT_CORPUS names no folder of real sessions")
 	}
-	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.Contains(filepath.Base(path), ".jsonl") {
 			files = append(files, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(files) == 0 {
 		t.Fatalf("no session file in %s", dir)
 	}
@@ -46,10 +44,7 @@ func TestCorpus(t *testing.T) {
 	for _, path := range files {
 		name, _ := filepath.Rel(dir, path)
 		t.Run(name, func(t *testing.T) {
-			f, err := session.Load(path, session.LoadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 			defer f.Close()
 			balanced(t, f)
 			for _, conv := range f.Conversations() {
@@ -130,10 +125,7 @@ func TestCorpusRecorded(t *testing.T) {
 		if filepath.Dir(path) != filepath.Clean(dir) {
 			continue
 		}
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 		for _, conv := range f.Conversations() {
 			for _, b := range conv.Boundaries {
 				compactions = append(compactions, fmt.Sprintf("%s %d %s %d", filepath.Base(path), b.Line, b.Trigger, b.PreTokens))
@@ -188,14 +180,8 @@ func table(t *testing.T, path string, columns ...string) []string {
 func TestCorpusLines(t *testing.T) {
 	_, files := corpusFiles(t)
 	for _, path := range files {
-		lines, err := countLines(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lines := must.Get(countLines(path))(t)
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 		if a := f.Main.Lines; a.Read-a.Fused != lines {
 			t.Errorf("%s: %d lines read, %d objects of them fused; the file has %d lines", filepath.Base(path), a.Read, a.Fused, lines)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -93,9 +94,7 @@ func TestCollapseSpans(t *testing.T) {
 					t.Errorf("no content: %+v", c)
 				}
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("spans %v, want %v", got, tt.want)
-			}
+			must.Equal(t, got, tt.want)
 			same(t, tt.aside, conv.Lines.SetAside[session.AsideRecord], conv.Lines)
 			if tt.warning == "" {
 				wantNoWarning(t, conv)
@@ -143,9 +142,7 @@ func TestReplacements(t *testing.T) {
 			if want := (session.Replacement{Line: 12, ToolID: "t1", Message: 10, Text: "stub", Before: 11, Request: 6}); len(conv.Replaced) != 1 || conv.Replaced[0] != want {
 				t.Errorf("replaced\n got %+v\nwant %+v", conv.Replaced, want)
 			}
-			if conv.Lines.Used != 13 {
-				t.Errorf("lines %+v", conv.Lines)
-			}
+			must.Equal(t, conv.Lines.Used, 13, conv.Lines)
 		})
 	}
 }

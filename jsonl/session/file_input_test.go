@@ -29,15 +29,3 @@ func FuzzFileInput(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkFileInput decodes the input of a Read.
-func BenchmarkFileInput(b *testing.B) {
-	raw := []byte(`{"file_path":"/home/dev/harbor/internal/dispatch/audit_snapshot.go","offset":120,"limit":80}`)
-	b.SetBytes(int64(len(raw)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if in, err := session.DecodeFileInput(raw); err != nil || in.FilePath == "" {
-			b.Fatal(in, err)
-		}
-	}
-}

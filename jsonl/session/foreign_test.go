@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -31,15 +32,9 @@ func foreignSessions(tb testing.TB, name string) (texts [][]byte) {
 		name, files = "tables", name+".jsonl"
 	}
 	name = strings.TrimSuffix(strings.TrimSuffix(name, "-cli"), "-code") // of the folders
-	paths, err := filepath.Glob(filepath.Join("..", "internal", name, "testdata", files))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob(filepath.Join("..", "internal", name, "testdata", files)))(tb)
 	if folder := os.Getenv("CTXKIT_AGENTS"); folder != "" {
-		real, err := filepath.Glob(filepath.Join(folder, name, "*"))
-		if err != nil {
-			tb.Fatal(err)
-		}
+		real := must.Get(filepath.Glob(filepath.Join(folder, name, "*")))(tb)
 		paths = append(paths, real...)
 	}
 	const large = 200 << 10
@@ -47,10 +42,7 @@ func foreignSessions(tb testing.TB, name string) (texts [][]byte) {
 		if s, err := os.Stat(path); err != nil || s.IsDir() || filepath.Ext(path) == ".db" {
 			continue
 		}
-		src, err := jsonl.Open(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		src := must.Get(jsonl.Open(path))(tb)
 		text, _ := src.Head(large)
 		if src.Close(); kilo {
 			text = bytes.ReplaceAll(text, []byte(`"version": "1.4.3"`), []byte(`"version": "7.2.21"`))
@@ -180,13 +172,9 @@ func TestForeignOnce(t *testing.T) {
 		for _, text := range foreignSessions(t, form.Name) {
 			var out [2]strings.Builder
 			for i := range out {
-				if err := foreign.NewWriter().Run(&form, bytes.NewReader(text), &out[i]); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, foreign.NewWriter().Run(&form, bytes.NewReader(text), &out[i]))
 			}
-			if out[0].String() != out[1].String() {
-				t.Errorf("%s: two conversions differ", form.Name)
-			}
+			must.Equal(t, out[0].String(), out[1].String(), form.Name)
 		}
 	}
 }

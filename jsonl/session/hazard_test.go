@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -56,9 +57,7 @@ func TestHazards(t *testing.T) {
 				t.Errorf("%d read, %d used, set aside %v; want %d, %d, %v", a.Read, a.Used, a.SetAside, tt.read, tt.used, tt.aside)
 			}
 			for r, n := range tt.aside {
-				if a.SetAside[r] != n {
-					t.Errorf("set aside %v, want %v", a.SetAside, tt.aside)
-				}
+				must.Equal(t, a.SetAside[r], n, a.SetAside, tt.aside)
 			}
 		})
 	}
@@ -105,9 +104,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	far := strings.Repeat("rubbish ", 20000) + "\n" + file(transcript(`user u1 - hello`))
-	if f := loadText(t, far, session.LoadOptions{}); len(f.Main.Messages) != 1 {
-		t.Errorf("%d messages behind a long line of rubbish", len(f.Main.Messages))
-	}
+	must.Equal(t, len(loadText(t, far, session.LoadOptions{}).Main.Messages), 1)
 }
 
 // TestLong: long chains of every kind load in time that grows with them, and not deeper than the stack.
@@ -147,10 +144,7 @@ func TestLong(t *testing.T) {
 				b.WriteString(file(make(i)))
 			}
 			start := time.Now()
-			f, err := session.LoadReader("long", strings.NewReader(b.String()), session.LoadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(session.LoadReader("long", strings.NewReader(b.String()), session.LoadOptions{}))(t)
 			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("%d lines took %v", n, d)
 			}

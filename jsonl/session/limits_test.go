@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -25,12 +26,9 @@ func TestFindingsLimit(t *testing.T) {
 		3: "duplicate-uuid:3+4 malformed-line:3+4", 6: "duplicate-uuid:6+1 malformed-line:6+1", 7: "duplicate-uuid:7+0 malformed-line:7+0",
 	} {
 		seen := 0
-		f, err := session.LoadReader("s", strings.NewReader(text.String()), session.LoadOptions{
+		f := must.Get(session.LoadReader("s", strings.NewReader(text.String()), session.LoadOptions{
 			Limits: jsonl.InputLimits{Findings: most}, Warned: func(session.Warning) { seen++ },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		kept, more := map[session.Code]int{}, map[session.Code]int{}
 		for _, w := range f.Main.Warnings {
 			if more[w.Code] += w.More; w.More == 0 {
@@ -50,10 +48,7 @@ func TestEntriesLimit(t *testing.T) {
 	block := strings.Replace(limitPrompt, `"go"`, `[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"y"}]}]`, 1)
 	text := limitPrompt + strings.Replace(block, `"uuid":"a"`, `"uuid":"b"`, 1)
 	for most, want := range map[int64]int{6: 2, 5: 1} { // 2 + 4
-		f, err := session.LoadReader("s", strings.NewReader(text), session.LoadOptions{Limits: jsonl.InputLimits{Entries: most}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("s", strings.NewReader(text), session.LoadOptions{Limits: jsonl.InputLimits{Entries: most}}))(t)
 		var over *jsonl.LimitError
 		if stopped := errors.As(f.Stopped, &over); f.Main.Lines.Used > want || stopped != (want == 1) {
 			t.Errorf("limit %d: %d lines used, stopped by %v", most, f.Main.Lines.Used, f.Stopped)
@@ -72,21 +67,13 @@ func TestOffloadLimits(t *testing.T) {
 	for i, id := range []string{"x", "y"} {
 		lines += fmt.Sprintf(`{"type":"user","uuid":"r%d","parentUuid":"a","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"<persisted-output>\nOutput too large. Full output saved to: /x/%s.txt\n</persisted-output>"}]}}`+"\n", i, id, id)
 		path := filepath.Join(dir, "s", "tool-results", id+".txt")
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(path, 1000); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, nil, 0o600))
+		must.Do(t, os.Truncate(path, 1000))
 	}
 	lines = strings.Replace(lines, `"r1","parentUuid":"a"`, `"r1","parentUuid":"r0"`, 1)
 	path := filepath.Join(dir, "s.jsonl")
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(lines), 0o600))
 	for _, c := range []struct {
 		limits  jsonl.InputLimits
 		refused int
@@ -95,10 +82,7 @@ func TestOffloadLimits(t *testing.T) {
 		{jsonl.InputLimits{}, 0, ""}, {jsonl.InputLimits{Offload: 999}, 2, "offload=999"}, {jsonl.InputLimits{Offload: 1000, Offloads: 2000}, 0, ""},
 		{jsonl.InputLimits{Offloads: 1999}, 1, "offloads=1999"},
 	} {
-		f, err := session.Load(path, session.LoadOptions{Limits: c.limits})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{Limits: c.limits}))(t)
 		text := ""
 		for _, w := range f.Main.Warnings {
 			text += w.Message

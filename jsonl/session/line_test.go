@@ -9,8 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -201,10 +200,7 @@ func file(lines ...any) string {
 // loadText reads a hand-made session, and checks what holds for every one.
 func loadText(t *testing.T, text string, opt session.LoadOptions) *session.File {
 	t.Helper()
-	f, err := session.LoadReader("hand-made", strings.NewReader(text), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("hand-made", strings.NewReader(text), opt))(t)
 	t.Cleanup(func() { f.Close() })
 	balanced(t, f)
 	for _, conv := range f.Conversations() {
@@ -275,9 +271,7 @@ func wantNoWarning(t *testing.T, conv *session.Conversation) {
 // same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: -want +got\n%s", of, diff)
-	}
+	must.Equal(t, got, want, of)
 }
 
 // object is a line, or a part of one, of JSON.

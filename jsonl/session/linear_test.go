@@ -7,15 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // TestLinear: a file of four times the lines takes as long as four files, whatever the lines' shape, and not four times as
 // long, as work does that grows with the square. Both are measured over the same time, so that a busy machine slows both.
 func TestLinear(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
+	must.BeCI(t)
 	answer := func(i int, parent, id string) string {
 		return fmt.Sprintf(`{"type":"assistant","uuid":"u%d","parentUuid":%s,"message":{"id":%q,"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Read","input":{}}]}}`+"\n", i, parent, id, i)
 	}
@@ -54,10 +53,7 @@ func TestLinear(t *testing.T) {
 	took := func(text string, times int) time.Duration {
 		start := time.Now()
 		for range times {
-			f, err := session.LoadReader("s", strings.NewReader(text), session.LoadOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(session.LoadReader("s", strings.NewReader(text), session.LoadOptions{}))(t)
 			if !f.Main.Lines.Balanced() {
 				t.Fatalf("%+v", f.Main.Lines)
 			}

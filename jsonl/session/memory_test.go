@@ -5,33 +5,32 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // TestMemory: the session's own summary is found beside the session, and nowhere else.
 func TestMemory(t *testing.T) {
 	text := "# Session Title\n漢字 🙂\n"
-	for _, tt := range []struct {
-		name, session, file, folder string
-		want                        bool
-	}{
-		{"beside the session", "s.jsonl", "s/session-memory/summary.md", "", true},
-		{"of a compressed session's name", "s.jsonl.old", "s/session-memory/summary.md", "", true},
-		{"results elsewhere", "s.jsonl", "s/session-memory/summary.md", "elsewhere", true},
-		{"another session's", "s.jsonl", "t/session-memory/summary.md", "", false},
-		{"another name", "s.jsonl", "s/session-memory/notes.md", "", false},
-		{"of the project", "s.jsonl", "session-memory/summary.md", "", false},
-		{"no session's name", "s.txt", "s/session-memory/summary.md", "", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := inFolder(t, map[string]string{tt.session: offloaded("t1", "x"), tt.file: text, "elsewhere/t1.txt": "x"})
+	must.Rows(t, `
+# name | session | file | folder | want
+beside the session | s.jsonl     | s/session-memory/summary.md | ""        | true
+of a compressed session's name | s.jsonl.old | s/session-memory/summary.md | ""        | true
+results elsewhere  | s.jsonl     | s/session-memory/summary.md | elsewhere | true
+another session's  | s.jsonl     | t/session-memory/summary.md | ""        | false
+another name       | s.jsonl     | s/session-memory/notes.md   | ""        | false
+of the project     | s.jsonl     | session-memory/summary.md   | ""        | false
+no session's name  | s.txt       | s/session-memory/summary.md | ""        | false
+`, func(name, theSession, file, folder string, want bool) {
+		t.Run(name, func(t *testing.T) {
+			dir := inFolder(t, map[string]string{theSession: offloaded("t1", "x"), file: text, "elsewhere/t1.txt": "x"})
 			var opt session.LoadOptions
-			if tt.folder != "" {
-				opt.Offload = filepath.Join(dir, tt.folder)
+			if folder != "" {
+				opt.Offload = filepath.Join(dir, folder)
 			}
-			conv := loadFile(t, filepath.Join(dir, tt.session), opt)
+			conv := loadFile(t, filepath.Join(dir, theSession), opt)
 			got, err := conv.MemoryText()
-			if err != nil || conv.HasMemory != tt.want || tt.want != (got == text) {
+			if err != nil || conv.HasMemory != want || want != (got == text) {
 				t.Fatalf("memory %t, text %q, %v", conv.HasMemory, got, err)
 			}
 			for _, w := range conv.Warnings {
@@ -40,7 +39,7 @@ func TestMemory(t *testing.T) {
 				}
 			}
 		})
-	}
+	})
 	// A subagent keeps none, a stream has no folder beside it.
 	dir := inFolder(t, map[string]string{"s/subagents/agent-1.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": text})
 	if conv := loadFile(t, filepath.Join(dir, "s", "subagents", "agent-1.jsonl"), session.LoadOptions{}); conv.HasMemory {

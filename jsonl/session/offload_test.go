@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -29,22 +30,15 @@ func inFolder(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return dir
 }
 
 func loadFile(t *testing.T, path string, opt session.LoadOptions) *session.Conversation {
 	t.Helper()
-	f, err := session.Load(path, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, opt))(t)
 	t.Cleanup(func() { f.Close() })
 	balanced(t, f)
 	checkConversation(t, f.Main)
@@ -54,24 +48,22 @@ func loadFile(t *testing.T, path string, opt session.LoadOptions) *session.Conve
 // TestOffload: offloaded results are found beside the session and read back.
 func TestOffload(t *testing.T) {
 	text := strings.Repeat("zeile mit \"Anführung\" und 漢字 🙂\n", 5000)
-	for _, tt := range []struct {
-		name, session, result, path string
-		opt                         string
-	}{
-		{name: "by the call's id", session: "s.jsonl", result: "s/tool-results/toolu_1.txt", path: "/home/u/.claude/s/tool-results/toolu_1.txt"},
-		{name: "an array", session: "s.jsonl", result: "s/tool-results/toolu_1.json", path: "/home/u/.claude/s/tool-results/toolu_1.json"},
-		{name: "by the name in the stub", session: "s.jsonl", result: "s/tool-results/b12345678.txt", path: "/home/u/.claude/s/tool-results/b12345678.txt"},
-		{name: "by the name in a stub of another system", session: "s.jsonl", result: "s/tool-results/b12345678.txt", path: `C:\Users\u\s\tool-results\b12345678.txt`},
-		{name: "a subagent's", session: "s/subagents/agent-1.jsonl", result: "s/tool-results/toolu_1.txt", path: "x"},
-		{name: "a folder given", session: "s.jsonl", result: "elsewhere/toolu_1.txt", path: "x", opt: "elsewhere"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			dir := inFolder(t, map[string]string{tt.session: offloaded("toolu_1", tt.path), tt.result: text})
+	must.Rows(t, `
+# name | session | result | path | opt
+by the call's id        | s.jsonl                   | s/tool-results/toolu_1.txt   | /home/u/.claude/s/tool-results/toolu_1.txt | ""
+an array                | s.jsonl                   | s/tool-results/toolu_1.json  | /home/u/.claude/s/tool-results/toolu_1.json | ""
+by the name in the stub | s.jsonl                   | s/tool-results/b12345678.txt | /home/u/.claude/s/tool-results/b12345678.txt | ""
+by the name in a stub of another system | s.jsonl                   | s/tool-results/b12345678.txt | C:\Users\u\s\tool-results\b12345678.txt | ""
+a subagent's            | s/subagents/agent-1.jsonl | s/tool-results/toolu_1.txt   | x | ""
+a folder given          | s.jsonl                   | elsewhere/toolu_1.txt        | x | elsewhere
+`, func(name, theSession, result, path, theOpt string) {
+		t.Run(name, func(t *testing.T) {
+			dir := inFolder(t, map[string]string{theSession: offloaded("toolu_1", path), result: text})
 			var opt session.LoadOptions
-			if tt.opt != "" {
-				opt.Offload = filepath.Join(dir, tt.opt)
+			if theOpt != "" {
+				opt.Offload = filepath.Join(dir, theOpt)
 			}
-			conv := loadFile(t, filepath.Join(dir, tt.session), opt)
+			conv := loadFile(t, filepath.Join(dir, theSession), opt)
 			wantNoWarning(t, conv)
 			bl := conv.Messages[2].Blocks[0]
 			if conv.Offloads != (session.OffloadCount{Read: 1}) || bl.Offload == nil {
@@ -80,18 +72,13 @@ func TestOffload(t *testing.T) {
 			if want := jsonl.Measure(text); bl.Offload.Text != want {
 				t.Errorf("lengths %+v, want %+v", bl.Offload.Text, want)
 			}
-			if want := filepath.Join(dir, filepath.FromSlash(tt.result)); bl.Offload.Path != want {
+			if want := filepath.Join(dir, filepath.FromSlash(result)); bl.Offload.Path != want {
 				t.Errorf("path %s, want %s", bl.Offload.Path, want)
 			}
-			got, err := conv.OffloadText(2, 0)
-			if err != nil || got != text {
-				t.Errorf("%d bytes read back, want %d: %v", len(got), len(text), err)
-			}
-			if got, err := conv.OffloadText(0, 0); got != "" || err != nil {
-				t.Errorf("the prompt has an offloaded text: %q, %v", got, err)
-			}
+			must.Both(conv.OffloadText(2, 0))(t, text, nil)
+			must.Both(conv.OffloadText(0, 0))(t, "", nil)
 		})
-	}
+	})
 }
 
 // TestOffloadBytes: what is no UTF-8 reads as U+FFFD, in the lengths too.
@@ -99,10 +86,7 @@ func TestOffloadBytes(t *testing.T) {
 	for _, text := range []string{"", "a\xffb\xe6", "\xf0\x9f\x98", strings.Repeat("x", 65535) + "漢", strings.Repeat("\xe6", 70000), strings.Repeat("🙂\x00\n", 40000)} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/tool-results/t1.txt": text})
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
-		got, err := conv.OffloadText(2, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(conv.OffloadText(2, 0))(t)
 		if want := jsonl.Measure(got); conv.Messages[2].Blocks[0].Offload.Text != want {
 			t.Errorf("%.10q: lengths %+v, want %+v", text, conv.Messages[2].Blocks[0].Offload.Text, want)
 		}
@@ -123,9 +107,7 @@ func TestOffloadMissing(t *testing.T) {
 	}
 	// A stream has no folder beside it.
 	conv := loadText(t, offloaded("toolu_1", "/x/toolu_1.txt"), session.LoadOptions{}).Main
-	if conv.Offloads.Missing != 1 {
-		t.Errorf("%+v", conv.Offloads)
-	}
+	must.Equal(t, conv.Offloads.Missing, 1, conv.Offloads)
 }
 
 // TestOffloadQuoted: a result that quotes a stub is none.
@@ -135,9 +117,7 @@ func TestOffloadQuoted(t *testing.T) {
 			"s.jsonl":                    file(transcript(`user u1 - hello; called a1 u1 m1 toolu_1`), user("r1", "a1", []any{line{"type": "tool_result", "tool_use_id": "toolu_1", "content": s}})),
 			"s/tool-results/toolu_1.txt": "x",
 		})
-		if conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{}); conv.Offloads != (session.OffloadCount{}) {
-			t.Errorf("%+v", conv.Offloads)
-		}
+		must.Equal(t, loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{}).Offloads, session.OffloadCount{})
 	}
 }
 
@@ -168,10 +148,7 @@ func TestCorpusOffloads(t *testing.T) {
 	dir, files := corpusFiles(t)
 	var sum session.OffloadCount
 	for _, path := range files {
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 		for _, conv := range f.Conversations() {
 			sum.Read += conv.Offloads.Read
 			sum.Missing += conv.Offloads.Missing
@@ -181,10 +158,7 @@ func TestCorpusOffloads(t *testing.T) {
 		f.Close()
 	}
 	t.Logf("%d read back, %d missing, %d refused", sum.Read, sum.Missing, sum.Refused)
-	found, err := filepath.Glob(filepath.Join(dir, "*", "*", "tool-results", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(filepath.Glob(filepath.Join(dir, "*", "*", "tool-results", "*")))(t)
 	if sum.Read == 0 && len(found) > 0 {
 		t.Errorf("%d files of offloaded results, none read back", len(found))
 	}

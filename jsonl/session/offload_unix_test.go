@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -37,9 +38,7 @@ func TestOffloadLinks(t *testing.T) {
 		}, session.OffloadCount{Refused: 1}},
 	} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/tool-results/other.txt": "inside"})
-		if err := tt.make(filepath.Join(dir, "s", "tool-results")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tt.make(filepath.Join(dir, "s", "tool-results")))
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
 		same(t, tt.want, conv.Offloads, name, conv.Warnings)
 	}
@@ -47,12 +46,8 @@ func TestOffloadLinks(t *testing.T) {
 	dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/tool-results/t1.txt": "inside"})
 	conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
 	path := filepath.Join(dir, "s", "tool-results", "t1.txt")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(outside, "t1.txt"), path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
+	must.Do(t, os.Symlink(filepath.Join(outside, "t1.txt"), path))
 	if got, err := conv.OffloadText(2, 0); err == nil {
 		t.Errorf("read %q through the link", got)
 	}
@@ -77,9 +72,7 @@ func TestMemoryLinks(t *testing.T) {
 	} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/other.md": "inside"})
 		folder := filepath.Join(dir, "s", "session-memory")
-		if err := make(folder, filepath.Join(folder, "summary.md")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, make(folder, filepath.Join(folder, "summary.md")))
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
 		if conv.HasMemory {
 			t.Errorf("%s: there is a summary", name)
@@ -92,12 +85,8 @@ func TestMemoryLinks(t *testing.T) {
 	dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": "inside"})
 	conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
 	path := filepath.Join(dir, "s", "session-memory", "summary.md")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(outside, "summary.md"), path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(path))
+	must.Do(t, os.Symlink(filepath.Join(outside, "summary.md"), path))
 	if got, err := conv.MemoryText(); err == nil {
 		t.Errorf("read %q through the link", got)
 	}
@@ -107,16 +96,12 @@ func TestMemoryLinks(t *testing.T) {
 func TestPipesForFolders(t *testing.T) {
 	for name, line := range map[string]int{"tool-results": 3, "session-memory": 0} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/other.txt": "inside"})
-		if err := syscall.Mkfifo(filepath.Join(dir, "s", name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(filepath.Join(dir, "s", name), 0o644))
 		wantWarning(t, loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{}), line, "it is no folder")
 	}
 	for _, name := range []string{"tool-results", "subagents"} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/other.txt": "inside"})
-		if err := syscall.Mkfifo(filepath.Join(dir, "s", name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(filepath.Join(dir, "s", name), 0o644))
 		files, warnings, err := session.Discover(dir)
 		if err != nil || len(files) != 1 || len(warnings) != 1 || !strings.HasSuffix(warnings[0].File, name) {
 			t.Errorf("%s: %d files, warnings %v, %v", name, len(files), warnings, err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // folder is a project folder made for one test.
@@ -108,13 +108,9 @@ func TestDiscoverStandings(t *testing.T) {
 	if got, want := ids(infos), "aaaaaaaa listed, bbbbbbbb stale, cccccccc unlisted, dddddddd missing"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if len(warnings) != 0 {
-		t.Errorf("warnings: %v", warnings)
-	}
+	must.Equal(t, len(warnings), 0, warnings)
 	a := infos[0]
-	if a.Title != "Engage" || a.Prompt != "make it so" || a.Project != "/home/dev/harbor" || a.Branch != "main" || a.Version != "2.1.29" {
-		t.Errorf("session A: %+v", a)
-	}
+	must.Say(t, "Engage make it so /home/dev/harbor main 2.1.29", a.Title, a.Prompt, a.Project, a.Branch, a.Version)
 	if want := "the index ends at 2026-01-02 10:00:00, the file at 2026-01-02 11:00:00"; infos[1].Why != want {
 		t.Errorf("why %q, want %q", infos[1].Why, want)
 	}
@@ -138,9 +134,7 @@ func TestDiscoverStaleByFileTime(t *testing.T) {
 	written := time.UnixMilli(1770088829588)
 	f.write("sessions-index.json", fmt.Sprintf(`{"entries":[{"sessionId":"%s","fileMtime":1770088829588}]}`, idA))
 	for later, want := range map[time.Duration]Standing{0: Listed, time.Hour: Stale} {
-		if err := os.Chtimes(path, written.Add(later), written.Add(later)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(path, written.Add(later), written.Add(later)))
 		if infos, _ := f.discover(); infos[0].Standing != want {
 			t.Errorf("%v later: %s, want %s", later, infos[0].Standing, want)
 		}
@@ -159,9 +153,7 @@ func TestDiscoverTree(t *testing.T) {
 	if got, want := ids(infos), "aaaaaaaa , bbbbbbbb , cccccccc "; got != want || len(warnings) > 0 {
 		t.Errorf("got %s, want %s; warnings %v", got, want, warnings)
 	}
-	if len(infos[2].Subagents) != 1 {
-		t.Errorf("subagents: %+v", infos[2].Subagents)
-	}
+	must.Equal(t, len(infos[2].Subagents), 1, infos[2].Subagents)
 }
 
 func TestDiscoverSubagents(t *testing.T) {
@@ -188,9 +180,7 @@ func TestDiscoverSubagents(t *testing.T) {
 		t.Errorf("subagents %s, want %s", got, want)
 	}
 	same(t, 2, a.ToolResults)
-	if !infos[1].Sidechain || infos[1].ID != "agent-lost" {
-		t.Errorf("unclaimed: %+v", infos[1])
-	}
+	must.Say(t, "true agent-lost", infos[1].Sidechain, infos[1].ID)
 }
 
 func TestDiscoverCompressed(t *testing.T) {
@@ -227,10 +217,7 @@ func TestDiscoverCompressed(t *testing.T) {
 
 // TestDiscoverCompressedDocument holds that a session that is one document was last used at the same time compressed or not.
 func TestDiscoverCompressedDocument(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "internal", "opencode", "testdata", "export.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("..", "internal", "opencode", "testdata", "export.json")))(t)
 	var packed strings.Builder
 	z := gzip.NewWriter(&packed)
 	if _, err := z.Write(data); err != nil || z.Close() != nil {
@@ -412,9 +399,7 @@ func TestCorpusProject(t *testing.T) {
 			t.Errorf("%s: %+v", i.ID, i)
 		}
 	}
-	if len(infos) != 8 || count[Listed] != 3 || count[Unlisted] != 5 {
-		t.Errorf("%d sessions: %v", len(infos), count)
-	}
+	must.Say(t, "8 3 5", len(infos), count[Listed], count[Unlisted])
 }
 
 func TestFind(t *testing.T) {
@@ -426,20 +411,17 @@ func TestFind(t *testing.T) {
 	f.write("-home-dev-b/sub/deep/"+idC+".jsonl", "")
 	outside := newFolder(t)
 	f.link(outside.write("x.jsonl", ""), "-home-dev-a/"+idC+".jsonl")
-	for _, c := range []struct {
-		id    string
-		want  string
-		exact bool
-	}{
-		{idA, "-home-dev-a/" + idA + ".jsonl", true},
-		{idB, "-home-dev-b/" + idB + ".jsonl.gz", true},
-		{"bbbb", "-home-dev-b/" + idB + "-again.jsonl -home-dev-b/" + idB + ".jsonl.gz", false},
-		{idC, "", false},
-		{"../x", "", false},
-		{"a", "-home-dev-a/" + idA + ".jsonl", false},
-		{"agent-", "-home-dev-b/agent-b1.jsonl", false},
-	} {
-		paths, exact, err := Find(f.dir, c.id)
+	must.Rows(t, `
+# id | want | exact
+aaaaaaaa-0000-4000-8000-000000000001 | -home-dev-a/aaaaaaaa-0000-4000-8000-000000000001.jsonl | true
+bbbbbbbb-0000-4000-8000-000000000002 | -home-dev-b/bbbbbbbb-0000-4000-8000-000000000002.jsonl.gz | true
+bbbb   | -home-dev-b/bbbbbbbb-0000-4000-8000-000000000002-again.jsonl -home-dev-b/bbbbbbbb-0000-4000-8000-000000000002.jsonl.gz | false
+cccccccc-0000-4000-8000-000000000003 | ""                         | false
+../x   | ""                         | false
+a      | -home-dev-a/aaaaaaaa-0000-4000-8000-000000000001.jsonl | false
+agent- | -home-dev-b/agent-b1.jsonl | false
+`, func(id, want string, theExact bool) {
+		paths, exact, err := Find(f.dir, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -447,10 +429,10 @@ func TestFind(t *testing.T) {
 			rel, _ := filepath.Rel(f.dir, paths[i])
 			paths[i] = filepath.ToSlash(rel)
 		}
-		if got := strings.Join(paths, " "); got != c.want || exact != c.exact {
-			t.Errorf("Find(%q) = %q, %v; want %q, %v", c.id, got, exact, c.want, c.exact)
+		if got := strings.Join(paths, " "); got != want || exact != theExact {
+			t.Errorf("Find(%q) = %q, %v; want %q, %v", id, got, exact, want, theExact)
 		}
-	}
+	})
 }
 
 func TestSubagentsBeside(t *testing.T) {
@@ -530,9 +512,7 @@ func TestDiscoverNoSessions(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if len(warnings) != 4 {
-		t.Errorf("warnings:\n%s", text)
-	}
+	must.Equal(t, len(warnings), 4, text)
 }
 
 // TestDiscoverFile holds that a session file is listed without the others of its folder, with the subagents that are its own.
@@ -541,9 +521,7 @@ func TestDiscoverFile(t *testing.T) {
 	write := func(name, line string) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(line+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(line+"\n"), 0o600))
 		return path
 	}
 	prompt := `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"a","cwd":"/app","timestamp":"2026-01-15T09:00:00Z","message":{"role":"user","content":"Go on"}}`
@@ -563,7 +541,5 @@ func TestDiscoverFile(t *testing.T) {
 // same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: -want +got\n%s", of, diff)
-	}
+	must.Equal(t, got, want, of)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -91,9 +92,7 @@ func TestQueue(t *testing.T) {
 	}...)
 	conv := load(t, asked, call, put, answer, took, next)
 	m := conv.Messages[3]
-	if text, err := conv.Text(3, 0); text != "and the tests" || err != nil {
-		t.Errorf("text %q, %v", text, err)
-	}
+	must.Both(conv.Text(3, 0))(t, "and the tests", nil)
 	if m.Class != session.ClassPrompt || m.Line != 3 || m.Is(session.Uncounted) || m.Blocks[0].Text.UTF16 <= len("and the tests") || !conv.Lines.Balanced() {
 		t.Errorf("%+v, lines %+v", m, conv.Lines)
 	}
@@ -153,16 +152,10 @@ func TestQueuedPromptsAreRead(t *testing.T) {
 			}
 			return nil
 		}}
-		f, err := session.Load(path, opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, opt))(t)
 		for m := range f.Main.Messages {
 			for b := range f.Main.Messages[m].Blocks {
-				text, err := f.Main.Text(m, b)
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(f.Main.Text(m, b))(t)
 				texts[cut(text)] = true
 			}
 			if strings.HasPrefix(f.Main.Messages[m].UUID, "queued-") {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -32,9 +33,7 @@ snapshot; attachment x3 x2 skill_listing; said a2 x3 m2; attachment x4 a2 task_r
 	wantShape(t, conv, "u1 a1 r1 [s1] [x1] [x2] [x3] a2 x4 u2")
 	wantNoWarning(t, conv)
 	b := one(t, conv)
-	if b.UUID != "b1" || b.Line != 5 || b.Trigger != "auto" || b.PreTokens != 155782 || b.PostTokens != 9400 || b.Version != "2.1.119" || b.Time.Minute() != 7 {
-		t.Errorf("boundary %+v", b)
-	}
+	must.Say(t, "b1 5 auto 155782 9400 2.1.119 7", b.UUID, b.Line, b.Trigger, b.PreTokens, b.PostTokens, b.Version, b.Time.Minute())
 	if b.Before != 3 || b.Summary != 3 || b.Request != 2 || !slices.Equal(b.Attached, []int{4, 5, 6}) || b.Preserved != nil {
 		t.Errorf("boundary %+v", b)
 	}
@@ -68,9 +67,8 @@ summary s1 -; said a3 s1 m3; user u3 a3 on
 `),
 	)
 	wantShape(t, conv, "u1 a1 u2 a2 [s1] a3 u3")
-	if b := one(t, conv); b.UUID != "s1" || b.Line != 5 || b.Trigger != "auto" || b.PreTokens != 0 || b.Before != 4 || b.Summary != 4 || b.Request != 3 {
-		t.Errorf("boundary %+v", b)
-	}
+	b := one(t, conv)
+	must.Say(t, "s1 5 auto 0 4 4 3", b.UUID, b.Line, b.Trigger, b.PreTokens, b.Before, b.Summary, b.Request)
 }
 
 // TestLostAtBoundary: what the client lost when it compacted.
@@ -86,13 +84,9 @@ boundary b1 lost auto 155000; summary s1 b1; said a4 s1 m2
 	if !m.Lost || m.Class != session.ClassToolResult || len(m.Blocks) != 2 || m.Blocks[0].ID != "t2" || m.Blocks[1].ID != "t3" {
 		t.Errorf("the stand-in is %+v", m)
 	}
-	if got, err := conv.Text(3, 0); err != nil || got != "" {
-		t.Errorf("its text is %q, %v", got, err)
-	}
+	must.Both(conv.Text(3, 0))(t, "", nil)
 	wantWarning(t, conv, 2, "t2, t3", "placeholder")
-	if b := one(t, conv); b.Before != 4 {
-		t.Errorf("boundary %+v", b)
-	}
+	must.Equal(t, one(t, conv).Before, 4)
 
 	// The pending prompt was lost: nothing stands in for it, but it is told.
 	conv = load(t,
@@ -133,18 +127,14 @@ func TestPreserved(t *testing.T) {
 	} {
 		conv := load(t, lines(meta)...)
 		wantShape(t, conv, "u1 a1 r1 a2+a3 [s1] u2 a4")
-		if b := one(t, conv); !slices.Equal(b.Preserved, []int{2, 3}) {
-			t.Errorf("%s: kept %v, want [2 3]", name, b.Preserved)
-		}
+		must.Equal(t, one(t, conv).Preserved, []int{2, 3}, name)
 	}
 	for name, meta := range map[string]line{
 		"nowhere":  {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"zz","tailUuid":"a3"}`)},
 		"reversed": {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"a3","tailUuid":"u1"}`)},
 		"later":    {"preservedMessages": object(`{"anchorUuid":"s1","uuids":["u2","zz"]}`)},
 	} {
-		if b := one(t, load(t, lines(meta)...)); len(b.Preserved) != 0 {
-			t.Errorf("%s: kept %v", name, b.Preserved)
-		}
+		must.Equal(t, len(one(t, load(t, lines(meta)...)).Preserved), 0, name)
 	}
 }
 
@@ -162,9 +152,7 @@ boundary b1 r2 auto 155000; summary s1 b1; said a4 s1 m3
 		t.Fatalf("%d microcompactions", len(conv.Micro))
 	}
 	m := conv.Micro[0]
-	if m.Line != 4 || m.Trigger != "auto" || m.PreTokens != 58573 || m.TokensSaved != 20801 || !slices.Equal(m.ToolIDs, []string{"t1"}) || m.Before != 3 || m.Request != 2 {
-		t.Errorf("in the chain: %+v", m)
-	}
+	must.Say(t, "4 auto 58573 20801 true 3 2", m.Line, m.Trigger, m.PreTokens, m.TokensSaved, slices.Equal(m.ToolIDs, []string{"t1"}), m.Before, m.Request)
 	if m = conv.Micro[1]; m.Before != 5 || m.Request != 3 {
 		t.Errorf("beside the chain: %+v", m)
 	}
@@ -263,9 +251,7 @@ attachment x1 b1 instructions; attachment x2 x1 date; summary s1 x2; attachment 
 	wantShape(t, conv, "u1 a1 r1 [x1] [x2] [s1] [x3] a2")
 	wantNoWarning(t, conv)
 	b := one(t, conv)
-	if b.UUID != "b1" || b.Before != 3 || b.Summary != 5 || !slices.Equal(b.Attached, []int{3, 4, 6}) || b.Request != 2 {
-		t.Errorf("boundary %+v", b)
-	}
+	must.Say(t, "b1 3 5 true 2", b.UUID, b.Before, b.Summary, slices.Equal(b.Attached, []int{3, 4, 6}), b.Request)
 	if got, want := b.Kept(), []int{3, 4, 5, 1, 2, 6}; !slices.Equal(got, want) {
 		t.Errorf("in context %v, want %v", got, want)
 	}
@@ -376,9 +362,7 @@ func TestHalfRecorded(t *testing.T) {
 		conv := load(t, slices.Concat(transcript(`user u1 - hello; said a1 u1 m1`), tt.lines, transcript(`user u2 s1 on; said a2 u2 m2`))...)
 		var got []string
 		for _, w := range conv.Warnings {
-			if w.Line != 3 {
-				t.Errorf("%s: %+v", tt.name, w)
-			}
+			must.Equal(t, w.Line, 3, tt.name, w)
 			got = append(got, string(w.Code))
 		}
 		if strings.Join(got, " ") != tt.want || len(conv.Boundaries) != 1 || len(conv.Requests) != 2 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // noResponse is the answer that a new process of the client writes behind a user message.
@@ -132,9 +134,7 @@ attachment x1 a2 note attachment={"content":"{\"hookName\":\"SessionStart:resume
 			conv := load(t, lines...)
 			for _, r := range conv.Restarts {
 				got += fmt.Sprintln(r.Line, r.Version, r.Before, r.Request, r.Left, r.Sign)
-				if !conv.RestartedBefore(r.Request) || conv.RestartedBefore(r.Request+1) {
-					t.Errorf("RestartedBefore(%d) is %t, of the request after it %t", r.Request, conv.RestartedBefore(r.Request), conv.RestartedBefore(r.Request+1))
-				}
+				must.Say(t, "true false", conv.RestartedBefore(r.Request), conv.RestartedBefore(r.Request+1))
 			}
 			same(t, want, got)
 		})

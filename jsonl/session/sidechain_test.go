@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -84,7 +85,5 @@ func TestAgentFile(t *testing.T) {
 		transcript(`user v1 - look isSidechain=true agentId=x; called b1 v1 n1 s1 isSidechain=true agentId=x; progress p1 b1 isSidechain=true agentId=x; result v2 b1 s1 isSidechain=true agentId=x; said b2 v2 n2 isSidechain=true agentId=x`),
 	), session.LoadOptions{})
 	wantShape(t, f.Main, "v1 b1 v2 b2")
-	if f.Main.Agent != "x" || f.Main.SessionID != "s1" || len(f.Sidechains) != 0 {
-		t.Errorf("agent %q, session %q, %d sidechains", f.Main.Agent, f.Main.SessionID, len(f.Sidechains))
-	}
+	must.Say(t, "x s1 0", f.Main.Agent, f.Main.SessionID, len(f.Sidechains))
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -52,12 +53,8 @@ func TestSnip(t *testing.T) {
 			conv := load(t, append(twoTurns(), l, said("a4", "s1", "m4"), user("u3", "a4", "more"), said("a5", "u3", "m5"))...)
 			wantShape(t, conv, "u1 a1 r1 a2 u2 a3 r2 a4 u3 a5")
 			s := oneSnip(t, conv)
-			if s.Line != 8 || s.Before != 7 || s.Request != 4 || s.Reason != "given up" || s.Call != 0 || !slices.Equal(s.Messages, []int{0, 1, 2, 3}) {
-				t.Errorf("snip %+v", s)
-			}
-			if conv.Lines.Used != conv.Lines.Read {
-				t.Errorf("lines %+v", conv.Lines)
-			}
+			must.Say(t, "8 7 4 given up 0 true", s.Line, s.Before, s.Request, s.Reason, s.Call, slices.Equal(s.Messages, []int{0, 1, 2, 3}))
+			must.Equal(t, conv.Lines.Used, conv.Lines.Read, conv.Lines)
 			if name != "on a boundary" { // which has no compactMetadata, and that is told
 				wantNoWarning(t, conv)
 			}
@@ -73,9 +70,8 @@ func TestSnipOnBoundary(t *testing.T) {
 	b := boundary("b1", "r2", "auto", 1000).with("compactMetadata", object(`{"preTokens":1000,"removedUuids":["u1"],"trigger":"auto"}`))
 	conv := load(t, append(twoTurns(), b, summary("y1", "b1"), said("a4", "y1", "m4"))...)
 	wantShape(t, conv, "u1 a1 r1 a2 u2 a3 r2 [y1] a4")
-	if s := oneSnip(t, conv); s.Before != 7 || !slices.Equal(s.Messages, []int{0}) {
-		t.Errorf("snip %+v", s)
-	}
+	s := oneSnip(t, conv)
+	must.Say(t, "7 true", s.Before, slices.Equal(s.Messages, []int{0}))
 	one(t, conv)
 }
 
@@ -91,29 +87,30 @@ func TestSnipAtTheEnd(t *testing.T) {
 // TestSnipRounds: a call and its results are removed together.
 func TestSnipRounds(t *testing.T) {
 	lines := transcript(`user u1 - go; called a1 u1 m1 t1; called a2 a1 m1 t2; result r1 a1 t1; result r2 a2 t2; said a3 r2 m2; user u2 a3 on`)
-	for removed, want := range map[string][]int{
-		"r1": {1, 2, 3}, "a2": {1, 2, 3}, "a1 r2": {1, 2, 3}, "u1": {0}, "a3": {4}, "u2": {5}, "u1 r2": {0, 1, 2, 3}, "": nil,
-	} {
+	must.Rows(t, `
+r1    | [1, 2, 3]
+a2    | [1, 2, 3]
+a1 r2 | [1, 2, 3]
+u1    | [0]
+a3    | [4]
+u2    | [5]
+u1 r2 | [0, 1, 2, 3]
+""    | null
+`, func(removed string, want []int) {
 		conv := load(t, append(slices.Clone(lines), snipped("s1", "u2", strings.Fields(removed)...), said("a4", "s1", "m3"))...)
 		wantShape(t, conv, "u1 a1+a2 r1 r2 a3 u2 a4")
 		if removed == "" {
-			if len(conv.Snips) > 0 || conv.Lines.SetAside["system: snip_boundary"] != 1 {
-				t.Errorf("a snip of nothing: %+v, %+v", conv.Snips, conv.Lines)
-			}
-			continue
+			must.Say(t, "0 1", len(conv.Snips), conv.Lines.SetAside["system: snip_boundary"])
+			return
 		}
-		if s := oneSnip(t, conv); !slices.Equal(s.Messages, want) {
-			t.Errorf("%s: messages %v, want %v", removed, s.Messages, want)
-		}
-	}
+		must.Equal(t, oneSnip(t, conv).Messages, want, removed)
+	})
 }
 
 // TestSnipHostile: what names nothing, or what cannot go.
 func TestSnipHostile(t *testing.T) {
 	conv := load(t, append(twoTurns(), snipped("s1", "r2", "nobody", "u1", "a4", "s1"), said("a4", "s1", "m4"))...)
-	if s := oneSnip(t, conv); !slices.Equal(s.Messages, []int{0}) {
-		t.Errorf("messages %v", s.Messages)
-	}
+	must.Equal(t, oneSnip(t, conv).Messages, []int{0})
 	wantWarning(t, conv, 8, "2 of the 4 removed uuids", `"nobody"`)
 
 	conv = load(t, transcript(`user u1 - go; called a1 u1 m1 t1; snipped s1 a1 a1 u1; user u2 s1 on`))
@@ -164,9 +161,7 @@ func TestSnipRepairedLinks(t *testing.T) {
 	conv := load(t, transcript(`user u2 a2 two; said a3 u2 m3; snipped s1 a3 u1 a2; user u3 s1 three`))
 	wantShape(t, conv, "u2 a3 u3")
 	wantWarning(t, conv, 3, "2 of the 2 removed")
-	if len(conv.Warnings) != 1 {
-		t.Errorf("warnings %v", conv.Warnings)
-	}
+	must.Equal(t, len(conv.Warnings), 1, conv.Warnings)
 }
 
 // TestSnipCall: a call without a line that lists what it removed counts from its answer on; the turn it stands in
@@ -260,9 +255,8 @@ func TestSnipCallIDs(t *testing.T) {
 			lines := twoTurns()
 			lines[5] = assistant("a3", "u2", "m3", line{"type": "tool_use", "id": "t2", "name": "Snip", "input": line{"ids": tt.ids, "reason": "given up"}})
 			conv := load(t, append(lines, said("a4", "r2", "m4"), user("u3", "a4", "more"), said("a5", "u3", "m5"))...)
-			if c := conv.SnipCalls[0]; !slices.Equal(c.Prompts, tt.want) || !slices.Equal(c.IDs, tt.names) || c.Reason != "given up" {
-				t.Errorf("call %+v", c)
-			}
+			c := conv.SnipCalls[0]
+			must.Say(t, "true true given up", slices.Equal(c.Prompts, tt.want), slices.Equal(c.IDs, tt.names), c.Reason)
 			switch {
 			case tt.unread == "":
 				wantNoWarning(t, conv)
@@ -302,9 +296,7 @@ func TestPrompts(t *testing.T) {
 	seen := map[string]int{}
 	for m := range conv.Messages {
 		id := p.ID(m)
-		if (id != "") != (conv.Messages[m].Class == session.ClassPrompt) {
-			t.Errorf("message %d has the id %q", m, id)
-		}
+		must.Equal(t, id != "", conv.Messages[m].Class == session.ClassPrompt, m, id)
 		if id == "" {
 			continue
 		}
@@ -313,9 +305,7 @@ func TestPrompts(t *testing.T) {
 		}
 		seen[id] = m
 		for _, name := range []string{id, "[id:" + id + "]", " " + id, conv.Messages[m].UUID} {
-			if at, ok := p.Find(name); !ok || at != m {
-				t.Errorf("%q is message %d, %v, want %d", name, at, ok, m)
-			}
+			must.Both(p.Find(name))(t, m, true)
 		}
 	}
 	if len(seen) != 20 || p.ID(0) != jsonl.ShortID(uuid(0)) {

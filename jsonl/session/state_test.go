@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl/memo"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -61,27 +62,16 @@ func TestState(t *testing.T) {
 		{"nothing beside it", func() error { return os.RemoveAll(path("s")) }, false},
 		{"an empty folder", func() error { return os.Mkdir(path("s"), 0o755) }, false},
 	} {
-		if err := tt.change(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tt.change())
 		m := state("s.jsonl")
 		before, twice := seen[m]
-		if twice != tt.same {
-			t.Errorf("%s: the state is that of %q", tt.name, before)
-		}
+		must.Equal(t, twice, tt.same, tt.name, before)
 		seen[m] = tt.name
 	}
 	// A subagent shares the results of its session.
-	if err := put("s/subagents/agent-1.jsonl", line)(); err != nil {
-		t.Fatal(err)
-	}
-	agent, err := session.State(path("s/subagents/agent-1.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := put("s/tool-results/t1.txt", "one")(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, put("s/subagents/agent-1.jsonl", line)())
+	agent := must.Get(session.State(path("s/subagents/agent-1.jsonl")))(t)
+	must.Do(t, put("s/tool-results/t1.txt", "one")())
 	if m, err := session.State(path("s/subagents/agent-1.jsonl")); err != nil || m == agent {
 		t.Errorf("a result of a subagent's session changes nothing: %v", err)
 	}
@@ -110,12 +100,17 @@ func TestStateUnknown(t *testing.T) {
 			t.Skipf("no links here: %v", err)
 		}
 	}
-	for name, want := range map[string]bool{
-		"none.jsonl": false, "linked.jsonl": false, "file.jsonl": false, "deep.jsonl": false, "storage": false,
-		"storage/session/p/ses_1.json": false, "storage/session/p/ses_2.json": true,
-	} {
+	must.Rows(t, `
+none.jsonl                   | false
+linked.jsonl                 | false
+file.jsonl                   | false
+deep.jsonl                   | false
+storage                      | false
+storage/session/p/ses_1.json | false
+storage/session/p/ses_2.json | true
+`, func(name string, want bool) {
 		if _, err := session.State(filepath.Join(dir, filepath.FromSlash(name))); (err == nil) != want {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
+	})
 }

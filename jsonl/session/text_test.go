@@ -9,28 +9,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
 // TestBlockReader: reading blocks into the same buffers, in any order, gives the texts and bytes that reading each anew does.
 func TestBlockReader(t *testing.T) {
 	var paths []string
-	err := filepath.WalkDir("../../testdata/sessions", func(path string, e fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir("../../testdata/sessions", func(path string, e fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".jsonl") {
 			paths = append(paths, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	paths = append(paths, compressed(t, "../../testdata/sessions/big.jsonl"), large(t))
 	blocks, offloaded := 0, 0
 	for _, path := range paths {
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 		for _, conv := range f.Conversations() {
 			texts := conv.NewBlockReader()
 			check := func(m int) {
@@ -70,22 +65,13 @@ func TestBlockReader(t *testing.T) {
 // compressed is a copy of a file, compressed by gzip.
 func compressed(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	if _, err := z.Write(text); err != nil {
-		t.Fatal(err)
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(z.Write(text))(t)
+	must.Do(t, z.Close())
 	to := filepath.Join(t.TempDir(), "s.jsonl.gz")
-	if err := os.WriteFile(to, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(to, b.Bytes(), 0o600))
 	return to
 }
 
@@ -99,8 +85,6 @@ func large(t *testing.T) string {
 		parent = id + "1"
 	}
 	to := filepath.Join(t.TempDir(), "s.jsonl")
-	if err := os.WriteFile(to, []byte(file(lines...)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(to, []byte(file(lines...)), 0o600))
 	return to
 }

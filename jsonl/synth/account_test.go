@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
 
@@ -258,29 +259,25 @@ func abs(n int) int { return max(n, -n) }
 
 func TestArithmetic(t *testing.T) {
 	t.Parallel()
-	for _, v := range []struct {
-		version   string
-		threshold int
-		micro     bool
-		siblings  bool
-	}{
-		{"1.0.53", 155000, false, false},
-		{"2.0.76", 155000, false, false},
-		{"2.1.12", 155000, true, false},
-		{"2.1.19", 155000, true, false},
-		{"2.1.20", 155000, true, false},
-		{"2.1.22", 167000, true, false},
-		{"2.1.29", 167000, false, false},
-		{"2.1.50", 167000, false, false},
-	} {
+	must.Rows(t, `
+# version | threshold | micro | siblings
+1.0.53 | 155000 | false | false
+2.0.76 | 155000 | false | false
+2.1.12 | 155000 | true  | false
+2.1.19 | 155000 | true  | false
+2.1.20 | 155000 | true  | false
+2.1.22 | 167000 | true  | false
+2.1.29 | 167000 | false | false
+2.1.50 | 167000 | false | false
+`, func(version string, threshold int, micro, siblings bool) {
 		autos, micros := 0, 0
-		tried := func() bool { return autos > 0 && (micros > 0 || !v.micro) }
+		tried := func() bool { return autos > 0 && (micros > 0 || !micro) }
 		for seed := uint64(1); seed <= 2 && (!tried() || os.Getenv("CTXKIT_LONG") == "1"); seed++ {
-			t.Run(fmt.Sprintf("%s/%d", v.version, seed), func(t *testing.T) {
-				o := lively(v.version, seed)
+			t.Run(fmt.Sprintf("%s/%d", version, seed), func(t *testing.T) {
+				o := lively(version, seed)
 				o.Rewinds, o.Requests = 0, 260
 				data, stats := generate(t, o)
-				l := &ledger{t: t, threshold: v.threshold, micro: v.micro, siblings: v.siblings}
+				l := &ledger{t: t, threshold: threshold, micro: micro, siblings: siblings}
 				l.walk(parse(t, data))
 				autos, micros = autos+l.autos, micros+l.micros
 				if l.autos+l.manuals != stats.Compactions || l.micros != stats.Microcompacts {
@@ -289,9 +286,9 @@ func TestArithmetic(t *testing.T) {
 			})
 		}
 		if !tried() {
-			t.Errorf("%s: %d automatic compactions, %d microcompactions: nothing was tried", v.version, autos, micros)
+			t.Errorf("%s: %d automatic compactions, %d microcompactions: nothing was tried", version, autos, micros)
 		}
-	}
+	})
 }
 
 // TestSiblingEstimate: newer clients count the blocks of the last message again. Their thinking is empty and their
@@ -356,10 +353,7 @@ func TestLostResults(t *testing.T) {
 }
 
 func TestOffloadedResultsAreBeside(t *testing.T) {
-	samples, err := synth.Samples()
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := must.Get(synth.Samples())(t)
 	files := map[string]int{}
 	for _, s := range samples {
 		files[s.Path] = len(s.Data)
@@ -369,9 +363,7 @@ func TestOffloadedResultsAreBeside(t *testing.T) {
 	}
 	for _, s := range samples {
 		if s.Path == "subagent/sessions-index.json" {
-			if err := json.Unmarshal(s.Data, &index); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(s.Data, &index))
 		}
 	}
 	there := 0
@@ -380,7 +372,5 @@ func TestOffloadedResultsAreBeside(t *testing.T) {
 			there++
 		}
 	}
-	if len(index.Entries) != 2 || there != 1 {
-		t.Errorf("the index names %d sessions, %d of them there; want 2 and 1", len(index.Entries), there)
-	}
+	must.Say(t, "2 1", len(index.Entries), there)
 }

@@ -5,15 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestBigTriggers works out, roughly and on its own, that big.jsonl is large enough for what it is there for:
 // OpenCode's prune at the end of a turn and, with that done, its compaction at 168,000.
 func TestBigTriggers(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(samplesDir, "big.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(samplesDir, "big.jsonl")))(t)
 	micros, autos := 0, 0
 	rs := parse(t, data)
 	for _, r := range rs {
@@ -81,27 +80,20 @@ func openCode(rs []record) (turns, prunes, compactions int) {
 
 // TestSampleArithmetic holds small samples against the ledger.
 func TestSampleArithmetic(t *testing.T) {
-	samples := []struct {
-		name      string
-		threshold int
-		micro     bool
-	}{
-		{"microcompact.jsonl", 155000, true},
-		{"compaction.jsonl", 167000, false},
-		{"compaction-1.0.jsonl", 155000, false},
-		{"thinking.jsonl", 155000, true},
-		{"parallel-tools.jsonl", 155000, true},
-	}
-	for _, s := range samples {
-		data, err := os.ReadFile(filepath.Join(samplesDir, s.name))
-		if err != nil {
-			t.Fatal(err)
-		}
+	must.Rows(t, `
+# name | threshold | micro
+microcompact.jsonl   | 155000 | true
+compaction.jsonl     | 167000 | false
+compaction-1.0.jsonl | 155000 | false
+thinking.jsonl       | 155000 | true
+parallel-tools.jsonl | 155000 | true
+`, func(name string, threshold int, micro bool) {
+		data := must.Get(os.ReadFile(filepath.Join(samplesDir, name)))(t)
 		rs := parse(t, data)
-		l := &ledger{t: t, threshold: s.threshold, micro: s.micro}
-		if s.name == "microcompact.jsonl" {
+		l := &ledger{t: t, threshold: threshold, micro: micro}
+		if name == "microcompact.jsonl" {
 			l.context = 45000 - overhead
 		}
 		l.walk(rs)
-	}
+	})
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestSessions holds lively sessions of every version against what is known of real ones. It makes one session of
@@ -30,7 +32,10 @@ func TestSessions(t *testing.T) {
 		{"time", checkTime},
 		{"tools", checkTools},
 	}
-	for _, v := range versions {
+	for i, v := range versions {
+		if i%4 != 0 && !must.CI() {
+			continue
+		}
 		for seed := uint64(1); seed <= seeds; seed++ {
 			data, _ := generate(t, lively(v, seed))
 			rs := parse(t, data)
@@ -91,9 +96,7 @@ func checkChain(t *testing.T, v string, rs []record) {
 			t.Errorf("line %d: a sidechain line in the session", i+1)
 		}
 	}
-	if roots != 1 {
-		t.Errorf("%d roots, want 1", roots)
-	}
+	must.Equal(t, roots, 1)
 }
 
 // TestLiveBranch walks from the last line to the root: what Stats count stands on that branch.
@@ -174,9 +177,7 @@ func checkAnswers(t *testing.T, v string, rs []record) {
 				continue
 			}
 			at, ok := call[b.ToolUseID]
-			if !ok || answered[b.ToolUseID] {
-				t.Errorf("line %d: result of an unknown or answered call", i+1)
-			}
+			must.Say(t, "true false", ok, answered[b.ToolUseID])
 			answered[b.ToolUseID] = true
 			if at > i+1 {
 				t.Errorf("line %d: its call is on line %d", i+1, at+1)
@@ -188,9 +189,7 @@ func checkAnswers(t *testing.T, v string, rs []record) {
 			}
 		}
 	}
-	if len(answered) != len(call) {
-		t.Errorf("%d calls, %d results", len(call), len(answered))
-	}
+	must.Equal(t, len(answered), len(call))
 }
 
 func checkUsage(t *testing.T, v string, rs []record) {
@@ -200,9 +199,7 @@ func checkUsage(t *testing.T, v string, rs []record) {
 		if r.Type != "assistant" || r.Message.Model == "<synthetic>" {
 			continue
 		}
-		if n := len(r.Message.Content.blocks); n != 1 {
-			t.Errorf("line %d: %d blocks", i+1, n)
-		}
+		must.Equal(t, len(r.Message.Content.blocks), 1)
 		u := r.Message.Usage
 		if u == nil {
 			t.Fatalf("line %d: no usage", i+1)
@@ -275,9 +272,7 @@ func checkTools(t *testing.T, v string, rs []record) {
 				NewString string `json:"new_string"`
 				Content   string
 			}
-			if err := json.Unmarshal(inputs[b.ToolUseID], &in); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(inputs[b.ToolUseID], &in))
 			var out struct {
 				File struct {
 					Content   string
@@ -287,26 +282,18 @@ func checkTools(t *testing.T, v string, rs []record) {
 				OriginalFile string
 			}
 			if n := names[b.ToolUseID]; n == "Read" || n == "Edit" {
-				if err := json.Unmarshal(r.ToolUseResult, &out); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(r.ToolUseResult, &out))
 			}
 			switch names[b.ToolUseID] {
 			case "Read":
 				seen[in.FilePath] += out.File.Content + "\n"
-				if got := unnumbered(b.Content.text); got != out.File.Content {
-					t.Errorf("line %d: Read shows %.80q, the file has %.80q", i+1, got, out.File.Content)
-				}
-				if n := strings.Count(out.File.Content, "\n") + 1; n != out.File.NumLines {
-					t.Errorf("line %d: %d lines, numLines %d", i+1, n, out.File.NumLines)
-				}
+				must.Equal(t, unnumbered(b.Content.text), out.File.Content)
+				must.Equal(t, strings.Count(out.File.Content, "\n")+1, out.File.NumLines)
 			case "Write":
 				seen[in.FilePath] += in.Content + "\n"
 			case "Edit":
 				edits++
-				if n := strings.Count(out.OriginalFile, in.OldString); n != 1 {
-					t.Errorf("line %d: old_string stands %d times in the file", i+1, n)
-				}
+				must.Equal(t, strings.Count(out.OriginalFile, in.OldString), 1)
 				for _, l := range strings.Split(in.OldString, "\n") {
 					if !strings.Contains(seen[in.FilePath], l) {
 						t.Errorf("line %d: edits %q, which was never shown", i+1, l)

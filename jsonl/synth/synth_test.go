@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/synth"
 )
 
@@ -37,10 +38,7 @@ func lively(version string, seed uint64) synth.SessionOptions {
 func generate(t *testing.T, o synth.SessionOptions) ([]byte, synth.Stats) {
 	t.Helper()
 	var b bytes.Buffer
-	stats, err := synth.Generate(&b, o)
-	if err != nil {
-		t.Fatalf("Generate(%+v): %v", o, err)
-	}
+	stats := must.Get(synth.Generate(&b, o))(t)
 	return b.Bytes(), stats
 }
 
@@ -72,12 +70,8 @@ func TestStatsCountTheFile(t *testing.T) {
 		o := lively(v, 3)
 		o.ResultChars = 1500
 		data, stats := generate(t, o)
-		if got := bytes.Count(data, []byte("\n")); got != stats.Lines {
-			t.Errorf("%s: %d lines, Stats.Lines %d", v, got, stats.Lines)
-		}
-		if int64(len(data)) != stats.Bytes {
-			t.Errorf("%s: %d bytes, Stats.Bytes %d", v, len(data), stats.Bytes)
-		}
+		must.Equal(t, bytes.Count(data, []byte("\n")), stats.Lines, v)
+		must.Equal(t, int64(len(data)), stats.Bytes, v)
 		if stats.Requests < 120 {
 			t.Errorf("%s: %d requests, want 120 or more", v, stats.Requests)
 		}
@@ -148,9 +142,7 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 	meter := &heapMeter{at: []int64{12 << 20, 40 << 20}}
 	o := synth.Default()
 	o.Bytes = 41 << 20
-	if _, err := synth.Generate(meter, o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(synth.Generate(meter, o))(t)
 	if len(meter.live) != 2 || meter.live[1] > meter.live[0]+8<<20 {
 		t.Errorf("live heap %v bytes at %v bytes written: it grows with the file", meter.live, []int{12 << 20, 40 << 20})
 	}
@@ -184,12 +176,8 @@ func TestSamplesAreCommitted(t *testing.T) {
 		want[s.Path] = true
 		name := filepath.Join(samplesDir, filepath.FromSlash(s.Path))
 		if *update {
-			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(name, s.Data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
+			must.Do(t, os.WriteFile(name, s.Data, 0o644))
 		}
 		got, err := os.ReadFile(name)
 		if err != nil {
@@ -217,10 +205,7 @@ func TestSamplesAreCommitted(t *testing.T) {
 }
 
 func TestSmallSamplesAreShort(t *testing.T) {
-	samples, err := synth.Samples()
-	if err != nil {
-		t.Fatal(err)
-	}
+	samples := must.Get(synth.Samples())(t)
 	total := 0
 	for _, s := range samples {
 		total += len(s.Data)

@@ -6,34 +6,47 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/strict"
 )
 
 func TestHolds(t *testing.T) {
 	at := Situation{Tokens: 90000, Window: 200000, Usable: 180000, Used: 0.5, Idle: 7, Cold: true, Turn: 3, Request: 40, Payback: math.Inf(1), TokensFreed: 0}
 	numbers := map[string]float64{"limit": 0.4}
-	for text, want := range map[string]bool{
-		"true": true, "false": false, "cold": true, "not cold": false, "!cold || used > 0.8": false,
-		"used > limit": true, "used > limit * 2": false, "tokens >= 90000 and tokens <= 90000": true,
-		"request == 40 && turn != 4": true, "-turn < 0": true,
-		"(tokens + 1000) / usable > 0.5": true, "used * 100 >= 50": true,
-		"payback <= 20": false, "payback > 1e308": true, "tokens / tokens_freed > 1": true, // infinite
-		"tokens_freed / tokens_freed == 1": false, "tokens_freed / tokens_freed != 1": true, // not a number
-		"cold == true": true, "1 / 0 > 5": true, "used > .4": true, "tokens > 80_000": true,
-	} {
+	must.Rows(t, `
+true                       | true
+false                      | false
+cold                       | true
+not cold                   | false
+"!cold || used > 0.8"      | false
+used > limit               | true
+used > limit * 2           | false
+tokens >= 90000 and tokens <= 90000 | true
+request == 40 && turn != 4 | true
+-turn < 0                  | true
+(tokens + 1000) / usable > 0.5 | true
+used * 100 >= 50           | true
+payback <= 20              | false
+payback > 1e308            | true
+tokens / tokens_freed > 1  | true  # infinite
+tokens_freed / tokens_freed == 1 | false
+tokens_freed / tokens_freed != 1 | true  # not a number
+cold == true               | true
+1 / 0 > 5                  | true
+used > .4                  | true
+tokens > 80_000            | true
+`, func(text string, want bool) {
 		c, err := Compile(text, numbers)
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-			continue
+			return
 		}
 		test := c.Test()
 		test.Situation = at
 		for range 2 {
-			if got, err := test.Holds(); err != nil || got != want {
-				t.Errorf("%s: %v, %v", text, got, err)
-			}
+			must.Both(test.Holds())(t, want, nil, text)
 		}
-	}
+	})
 }
 
 func TestCompileErrors(t *testing.T) {
@@ -78,25 +91,38 @@ func TestCompileErrors(t *testing.T) {
 }
 
 func TestDecided(t *testing.T) {
-	for text, want := range map[string]string{
-		"true": "true", "false": "false", "1 > 2": "false", "cold": "", "cold || true": "true", "cold && false": "false",
-		"used > 80": "false", "used >= 0": "true", "used > 0.8": "", "request > 0": "true", "tokens < 0": "false",
-		"not (used > 80)": "true", "limit > 1": "false", "used > limit": "", "tokens - 5 > 3": "",
-		"0 / 0 > 1": "", "payback >= 0": "true", "window == -1": "false", "2 * 3 == 6": "true",
-	} {
+	must.Rows(t, `
+true            | true
+false           | false
+1 > 2           | false
+cold            | ""
+"cold || true"  | true
+cold && false   | false
+used > 80       | false
+used >= 0       | true
+used > 0.8      | ""
+request > 0     | true
+tokens < 0      | false
+not (used > 80) | true
+limit > 1       | false
+used > limit    | ""
+tokens - 5 > 3  | ""
+0 / 0 > 1       | ""
+payback >= 0    | true
+window == -1    | false
+2 * 3 == 6      | true
+`, func(text, want string) {
 		c, err := Compile(text, map[string]float64{"limit": 0.8})
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
-			continue
+			return
 		}
 		got := ""
 		if value, ok := c.Decided(); ok {
 			got = map[bool]string{true: "true", false: "false"}[value]
 		}
-		if got != want {
-			t.Errorf("%s: decided %q, want %q", text, got, want)
-		}
-	}
+		must.Equal(t, got, want, text)
+	})
 }
 
 func TestVariables(t *testing.T) {
@@ -157,19 +183,4 @@ func FuzzCondition(f *testing.F) {
 			t.Fatalf("%q with %+v: %v", text, odd, err)
 		}
 	})
-}
-
-func BenchmarkHolds(b *testing.B) {
-	c, err := Compile("cold || used > 0.8 && tokens > 20000", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	test := c.Test()
-	test.Used = 0.9
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := test.Holds(); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -29,17 +30,12 @@ func TestReadOnce(t *testing.T) {
 			families[i].Presets = opened{families[i].Presets, times}
 		}
 	}
-	reg, err := policy.NewRegistry(families...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(policy.NewRegistry(families...))(t)
 	presets := preset.New(reg)
 	clear(times) // of the lists of files
 	load := func(name string) {
 		for _, version := range []string{"2.1.19", "2.1.60", "2.1.230", ""} {
-			if _, err := presets.LoadFor(name, preset.Client{Product: "claude-code", Version: version}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(presets.LoadFor(name, preset.Client{Product: "claude-code", Version: version}))(t)
 		}
 	}
 	names := []string{"claude-code", "claude-code@recorded-version", "claude-code-2.1.37", "opencode", "claude-code@2.1.99"}
@@ -56,9 +52,7 @@ func TestReadOnce(t *testing.T) {
 	}
 	for _, name := range names {
 		cold := testing.AllocsPerRun(1, func() {
-			if _, err := preset.Load(name, reg); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(preset.Load(name, reg))(t)
 		})
 		if warm := testing.AllocsPerRun(5, func() { load(name) }) / 4; warm > cold/3 {
 			t.Errorf("%s: %.0f allocations where it is loaded again, %.0f by a new library", name, warm, cold)
@@ -70,50 +64,14 @@ func TestReadOnce(t *testing.T) {
 func TestLoadCopies(t *testing.T) {
 	presets := preset.New(registry(t))
 	const key = "autocompact.enabled"
-	first, err := presets.Load("claude-code-2.1.19")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, err := first.Get(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Set(key, "false"); err != nil {
-		t.Fatal(err)
-	}
-	second, err := presets.Load("claude-code-2.1.19")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(presets.Load("claude-code-2.1.19"))(t)
+	before := must.Get(first.Get(key))(t)
+	must.Do(t, first.Set(key, "false"))
+	second := must.Get(presets.Load("claude-code-2.1.19"))(t)
 	if got, err := second.Get(key); err != nil || got != before || before == "false" {
 		t.Errorf("%s is %s (%v), want %s", key, got, err, before)
 	}
 	if second.Score == nil {
 		t.Error("without its score")
-	}
-}
-
-func BenchmarkLoadFor(b *testing.B) {
-	reg, err := stage.Registry()
-	if err != nil {
-		b.Fatal(err)
-	}
-	client := preset.Client{Product: "claude-code", Version: "2.1.30"}
-	for _, name := range []string{"claude-code-2.1.25", "claude-code@recorded-version", "opencode-1.1.36", "opencode"} {
-		b.Run(name+"/first", func(b *testing.B) {
-			for b.Loop() {
-				if _, err := preset.New(reg).LoadFor(name, client); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(name+"/again", func(b *testing.B) {
-			presets := preset.New(reg)
-			for b.Loop() {
-				if _, err := presets.LoadFor(name, client); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

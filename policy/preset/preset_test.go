@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -25,10 +26,7 @@ import (
 
 func registry(t *testing.T) policy.Registry {
 	t.Helper()
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	return reg
 }
 
@@ -47,9 +45,7 @@ func TestSchemaBounds(t *testing.T) {
 			for _, value := range []string{strconv.Itoa(least - 1), p.Default} {
 				text := fmt.Sprintf("stages: [%s: {%s: %s}]", d.Name, p.Name, value)
 				var v any
-				if err := yaml.Load([]byte(text), &v); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, yaml.Load([]byte(text), &v))
 				_, err := policy.Decode("p.yaml", []byte(text), reg, nil)
 				if valid := schema.Validate(v); valid == nil != (err == nil) || (err == nil) != (value == p.Default) {
 					t.Errorf("%s: the reader says %v, the schema %v", text, err, valid)
@@ -65,18 +61,10 @@ func TestSchemaBounds(t *testing.T) {
 // compiled is the schema of policies.
 func compiled(t *testing.T, reg policy.Registry) *jsonschema.Schema {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(policy.Schema(reg)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(policy.Schema(reg))))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("policy.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("policy.json", doc))
+	schema := must.Get(c.Compile("policy.json"))(t)
 	return schema
 }
 
@@ -115,9 +103,7 @@ func TestPresets(t *testing.T) {
 			}
 			for _, text := range [][]byte{text, written} {
 				var v any
-				if err := yaml.Load(date.ReplaceAll(text, []byte("on $0")), &v); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, yaml.Load(date.ReplaceAll(text, []byte("on $0")), &v))
 				if err := schema.Validate(v); err != nil {
 					t.Error(err)
 				}
@@ -130,7 +116,7 @@ func TestPresets(t *testing.T) {
 func TestFor(t *testing.T) {
 	// A row is a name, the client and its version, the models' provider, the day, whether it records what was cleared, and what is
 	// chosen: policy, version, whether the session is older, and why, with what is said of newer ones in brackets.
-	stagetest.Rows(t, `
+	must.Rows(t, `
 none | claude-code | 2.1.43 | "" | 2026-02-17 | false | none  false
 claude-code-2.1.19 | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.19  false
 claude-code | claude-code | 2.1.43 | "" | 2026-02-17 | false | claude-code-2.1.30 2.1.43 false claude-code 2.1.43 recorded the session; [claude-code-2.1.304 is newer: for it, write claude-code@latest]
@@ -200,10 +186,7 @@ func TestReleases(t *testing.T) {
 	for _, product := range preset.New(reg).Products() {
 		until := ""
 		for i, r := range preset.New(reg).Releases(product) {
-			p, err := preset.Load(r.Policy, reg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(preset.Load(r.Policy, reg))(t)
 			if a, ok := preset.New(reg).Aliases()[r.Policy]; ok {
 				p.Name, p.Product, p.Version, p.Valid = a.Name, a.Product, a.Version, a.Valid
 			}
@@ -232,10 +215,7 @@ func TestHeads(t *testing.T) {
 		}
 	}
 	for _, name := range lib.Names() {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
 		r, ok := list[name]
 		if ok != (p.Product != "") || r.Version != p.Version && ok || r.Valid.From != p.Valid.From && ok || r.Valid.Until != p.Valid.Until && ok {
 			t.Errorf("%s: read as %v, %v; it is of %q, %q, from %q until %q", name, r, ok, p.Product, p.Version, p.Valid.From, p.Valid.Until)
@@ -284,17 +264,9 @@ func TestAliases(t *testing.T) {
 	reg := registry(t)
 	lib := preset.New(reg)
 	for name, a := range lib.Aliases() {
-		if slices.Contains(lib.Names(), name) || !slices.Contains(lib.Names(), a.Policy) || !slices.Contains(lib.Known(), name) {
-			t.Errorf("%s is not the name of %s alone", name, a.Policy)
-		}
-		p, err := lib.Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		same, err := lib.Load(a.Policy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Say(t, "false true true", slices.Contains(lib.Names(), name), slices.Contains(lib.Names(), a.Policy), slices.Contains(lib.Known(), name))
+		p := must.Get(lib.Load(name))(t)
+		same := must.Get(lib.Load(a.Policy))(t)
 		if got, want := policy.Marshal(p), policy.Marshal(same); !bytes.Equal(got, want) {
 			t.Errorf("%s is\n%s\n%s is\n%s", name, got, a.Policy, want)
 		}
@@ -309,21 +281,13 @@ func TestAliases(t *testing.T) {
 		"swe-agent@latest":    {Policy: "none"},
 		"swe-agent":           {Policy: "none", Why: "swe-agent as of 2026-02-17"},
 	} {
-		day, err := time.Parse(time.DateOnly, "2026-02-17")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := lib.For(name, preset.Client{Time: day}); err != nil || got != want {
-			t.Errorf("%s: got %v, %v, want %v", name, got, err, want)
-		}
+		day := must.Get(time.Parse(time.DateOnly, "2026-02-17"))(t)
+		must.Both(lib.For(name, preset.Client{Time: day}))(t, want, nil, name)
 	}
 }
 
 func nextDay(t *testing.T, day string) string {
-	d, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(time.Parse(time.DateOnly, day))(t)
 	return d.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
@@ -334,35 +298,30 @@ func TestThresholds(t *testing.T) {
 	micro := maps.Clone(later)
 	micro["microcompaction"], micro["blocking limit"] = 147000, 197000
 	for name, want := range map[string]map[string]int{"claude-code-2.1.19": first, "claude-code-2.1": micro, "claude-code-2.1.119": later} {
-		p, err := preset.Load(name, registry(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, registry(t)))(t)
 		got := map[string]int{}
 		for _, l := range p.Limits(policy.Circumstances{Window: 200000, MaxOutput: 64000}).List {
 			got[l.Name] = l.Tokens
 		}
-		if !maps.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
+		must.Equal(t, got, want, name)
 	}
 }
 
 func TestUnknown(t *testing.T) {
-	for name, want := range map[string]string{
-		"opencod":   `unknown policy "opencod": did you mean opencode`,
-		"claude":    `unknown policy "claude": did you mean `,
-		"recordet":  `unknown policy "recordet": did you mean recorded? `,
-		"":          `unknown policy "": use one of `,
-		"index":     `unknown policy "index": `,
-		"../preset": "reading policy ../preset: ",
-		"./no.yaml": "reading policy ./no.yaml: no such file or directory: check the path",
-		"no.yml":    "reading policy no.yml: no such file or directory: check the path",
-	} {
+	must.Rows(t, `
+opencod   | unknown policy "opencod": did you mean opencode
+claude    | "unknown policy \"claude\": did you mean "
+recordet  | "unknown policy \"recordet\": did you mean recorded? "
+""        | "unknown policy \"\": use one of "
+index     | "unknown policy \"index\": "
+../preset | "reading policy ../preset: "
+./no.yaml | reading policy ./no.yaml: no such file or directory: check the path
+no.yml    | reading policy no.yml: no such file or directory: check the path
+`, func(name, want string) {
 		if _, err := preset.Load(name, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
-	}
+	})
 	if _, err := preset.Load(t.TempDir()+"/", registry(t)); err == nil {
 		t.Error("a folder was read as a policy")
 	}
@@ -374,31 +333,20 @@ func TestFiles(t *testing.T) {
 	write := func(name, text string) string {
 		t.Helper()
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	write("base.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 1}\n")
 	path := write("sub/mine.yaml", "extends: ../base.yaml\nset: {opencode_prune.minimum: 2}\n")
-	p, err := preset.Load(path, registry(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(preset.Load(path, registry(t)))(t)
 	for key, want := range map[string]string{"opencode_prune.protect": "1", "opencode_prune.minimum": "2", "opencode_prune.turns": "2"} {
-		if got, err := p.Get(key); err != nil || got != want {
-			t.Errorf("%s: got %s, %v", key, got, err)
-		}
+		must.Both(p.Get(key))(t, want, nil, key)
 	}
 	if p.Name != "mine" || p.File != path {
 		t.Errorf("name %q, file %q", p.Name, p.File)
 	}
-	if at := p.Position("opencode_prune").File; at != "opencode-1.1.36" {
-		t.Errorf("the stage is said to stand in %q", at)
-	}
+	must.Equal(t, p.Position("opencode_prune").File, "opencode-1.1.36")
 
 	a, b := write("a.yaml", "extends: b.yaml\n"), write("b.yaml", "extends: a.yaml\n")
 	want := b + ":1:10: extends: " + a + " extends itself (" + a + " -> " + b + " -> " + a + "): break the circle"
@@ -411,69 +359,62 @@ func TestFiles(t *testing.T) {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	large := write("large.yaml", strings.Repeat("# nothing here\n", 100000))
-	if _, err := preset.Load(large, registry(t)); err == nil || !strings.Contains(err.Error(), "too long for a policy") {
-		t.Errorf("got %.100s", err)
-	}
+	must.Fail(preset.Load(large, registry(t)))(t, "too long for a policy")
 }
 
 func TestVersions(t *testing.T) {
-	for name, want := range map[string]string{
-		"claude-code@2.1.19":        "claude-code-2.1.19",
-		"claude-code@2.1.20":        "claude-code-2.1.19",
-		"claude-code@2.1.21":        "claude-code-2.1",
-		"claude-code@2.1.29":        "claude-code-2.1.25",
-		"claude-code@2.1.30":        "claude-code-2.1.30",
-		"claude-code@2.1.37":        "claude-code-2.1.30",
-		"claude-code@2.1.13":        "claude-code-2.1.12",
-		"claude-code@2.1.50":        "claude-code-2.1.47",
-		"claude-code@2.1.62":        "claude-code-2.1.51",
-		"claude-code@2.1.68":        "claude-code-2.1.63",
-		"claude-code@2.1.303":       "claude-code-2.1.284",
-		"claude-code@2.1.69":        "claude-code-2.1.69",
-		"claude-code@2.1.77":        "claude-code-2.1.76",
-		"claude-code@2.1.85":        "claude-code-2.1.84",
-		"claude-code@2.1.118":       "claude-code-2.1.97",
-		"claude-code@2.1.119":       "claude-code-2.1.119",
-		"claude-code@2.1.152":       "claude-code-2.1.128",
-		"claude-code@2.1.210":       "claude-code-2.1.193",
-		"claude-code@2.1.332":       "claude-code-2.1.304",
-		"claude-code@1.0.48-beta.1": "claude-code-2.1.12",
-		"opencode@1.1.56":           "opencode-1.1.36",
-		"opencode@1.1.59":           "opencode-1.1.57",
-		"opencode@1.2.5":            "opencode-1.1.60",
-		"opencode@1.14.19":          "opencode-1.1.60",
-		"opencode@1.17.8":           "opencode-1.14.20",
-		"opencode@1.18.16":          "opencode-1.17.9",
-		"opencode@1.18.34":          "opencode-1.18",
-	} {
+	must.Rows(t, `
+claude-code@2.1.19        | claude-code-2.1.19
+claude-code@2.1.20        | claude-code-2.1.19
+claude-code@2.1.21        | claude-code-2.1
+claude-code@2.1.29        | claude-code-2.1.25
+claude-code@2.1.30        | claude-code-2.1.30
+claude-code@2.1.37        | claude-code-2.1.30
+claude-code@2.1.13        | claude-code-2.1.12
+claude-code@2.1.50        | claude-code-2.1.47
+claude-code@2.1.62        | claude-code-2.1.51
+claude-code@2.1.68        | claude-code-2.1.63
+claude-code@2.1.303       | claude-code-2.1.284
+claude-code@2.1.69        | claude-code-2.1.69
+claude-code@2.1.77        | claude-code-2.1.76
+claude-code@2.1.85        | claude-code-2.1.84
+claude-code@2.1.118       | claude-code-2.1.97
+claude-code@2.1.119       | claude-code-2.1.119
+claude-code@2.1.152       | claude-code-2.1.128
+claude-code@2.1.210       | claude-code-2.1.193
+claude-code@2.1.332       | claude-code-2.1.304
+claude-code@1.0.48-beta.1 | claude-code-2.1.12
+opencode@1.1.56           | opencode-1.1.36
+opencode@1.1.59           | opencode-1.1.57
+opencode@1.2.5            | opencode-1.1.60
+opencode@1.14.19          | opencode-1.1.60
+opencode@1.17.8           | opencode-1.14.20
+opencode@1.18.16          | opencode-1.17.9
+opencode@1.18.34          | opencode-1.18
+`, func(name, want string) {
 		p, err := preset.Load(name, registry(t))
 		if err != nil || p.Name != want || p.Version != name[strings.Index(name, "@")+1:] {
 			t.Errorf("%s: got %v, %v, want %s", name, p, err, want)
 		}
-	}
-	for name, want := range map[string]string{
-		"claude-code@":     `"" is no version of claude-code: write it as claude-code@2.1.12, or claude-code@latest`,
-		"claude-code@new":  `"new" is no version of claude-code`,
-		"claude-cod@2.1":   `no versions of "claude-cod" are known: did you mean claude-code?`,
-		"claude-cod@2.1.1": `no versions of "claude-cod" are known: did you mean claude-code?`,
-	} {
+	})
+	must.Rows(t, `
+claude-code@     | "\"\" is no version of claude-code: write it as claude-code@2.1.12, or claude-code@latest"
+claude-code@new  | "\"new\" is no version of claude-code"
+claude-cod@2.1   | no versions of "claude-cod" are known: did you mean claude-code?
+claude-cod@2.1.1 | no versions of "claude-cod" are known: did you mean claude-code?
+`, func(name, want string) {
 		if _, err := preset.Load(name, registry(t)); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
-	}
+	})
 }
 
 // Where a session records that OpenCode pruned, its user had that on; OpenCode 2 does not prune, whatever an older release did.
 func TestPruning(t *testing.T) {
 	two, err := preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "2.0.21", Cleared: true})
-	if err != nil || len(policy.Idle(two)) > 0 || strings.Contains(two.Chosen, "pruned") {
-		t.Errorf("of OpenCode 2: %v, %s, %v", policy.Idle(two), two.Chosen, err)
-	}
+	must.Say(t, "<nil> 0 false", err, len(policy.Idle(two)), strings.Contains(two.Chosen, "pruned"))
 	for cleared, want := range map[bool]string{true: "true", false: "false"} {
-		p, err := preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "1.18.33", Cleared: cleared})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "1.18.33", Cleared: cleared}))(t)
 		if got, err := p.Get("opencode_prune.auto"); err != nil || got != want || p.Truth != policy.TruthOracle {
 			t.Errorf("cleared %t: %s, %v, %s", cleared, got, err, p.Truth)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
@@ -49,10 +50,7 @@ func TestStageSeeds(t *testing.T) {
 		seeds = 50
 	}
 	if v := os.Getenv("CTXKIT_SEEDS"); v != "" { // a longer hunt: conversations a stage is tried on
-		n, err := strconv.ParseUint(v, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(strconv.ParseUint(v, 10, 64))(t)
 		seeds = n
 	}
 	long := map[string]bool{} // stages of no product: nothing else confirms them

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -404,10 +405,7 @@ stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]
 		name, text, _ := strings.Cut(tt, "\n")
 		text, want, _ := strings.Cut(text, "\n=")
 		t.Run(name, func(t *testing.T) {
-			p, err := policy.Decode("p.yaml", []byte(text+"\n"), allStages(t), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(policy.Decode("p.yaml", []byte(text+"\n"), allStages(t), nil))(t)
 			got := ""
 			for _, f := range policy.Lint(p) {
 				got += "\n= " + strings.TrimPrefix(f.String(), "p.yaml:")

@@ -3,6 +3,7 @@ package stage
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/claude"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
@@ -12,10 +13,7 @@ import (
 // params are a built-in policy's of one stage.
 func params[P any](t *testing.T, name string) *P {
 	t.Helper()
-	p, err := preset.Load(name, allStages(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(preset.Load(name, allStages(t)))(t)
 	for _, st := range p.Stages {
 		if p, ok := st.Params.(*P); ok {
 			return p
@@ -26,12 +24,20 @@ func params[P any](t *testing.T, name string) *P {
 }
 
 func TestPresetPrompts(t *testing.T) {
-	for name, want := range map[string]int{"claude-code-2.1.19": 1257, "claude-code-2.1": 1286, "claude-code-2.1.84": 1286, "claude-code-2.1.86": 1395, "claude-code-2.1.163": 1395, "claude-code-2.1.193": 1590, "claude-code-2.1.304": 1590} {
+	must.Rows(t, `
+claude-code-2.1.19  | 1257
+claude-code-2.1     | 1286
+claude-code-2.1.84  | 1286
+claude-code-2.1.86  | 1395
+claude-code-2.1.163 | 1395
+claude-code-2.1.193 | 1590
+claude-code-2.1.304 | 1590
+`, func(name string, want int) {
 		p := params[claude.Autocompact](t, name)
 		if p.PromptTokens != want || p.Retries != 3 || (p.Prefix == "own") != (want < 1300) || !p.Enabled {
 			t.Errorf("%s: %+v, want a prompt of %d", name, p, want)
 		}
-	}
+	})
 	for name, want := range map[string]struct {
 		prompt int
 		count  string

@@ -4,18 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 )
 
 func allStages(t testing.TB) policy.Registry {
 	t.Helper()
-	reg, err := Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(Registry())(t)
 	return reg
 }
 
@@ -150,53 +146,48 @@ sliding_window.truncate: overflow
 sliding_window.truncate_above: 450
 `, "\n# ")[1:] {
 		name, figures, _ := strings.Cut(strings.TrimSpace(text), "\n")
-		p, err := preset.Load(name, allStages(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, allStages(t)))(t)
 		for line := range strings.SplitSeq(figures, "\n") {
 			key, want, _ := strings.Cut(line, ": ")
-			got, err := p.Get(key)
-			if err != nil || got != want {
-				t.Errorf("%s: %s is %s, %v; want %s", name, key, got, err, want)
-			}
+			must.Both(p.Get(key))(t, want, nil, name, key)
 		}
 	}
 }
 
 // What the API documents can be written down, and nothing else.
 func TestServerSideNotation(t *testing.T) {
-	p, err := preset.Load("anthropic-context-editing", allStages(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, set := range []struct{ key, value, want string }{
-		{"clear_thinking.keep", "all", "all"}, {"clear_thinking.keep", "2", "2"}, {"clear_thinking.keep", "auto", "auto"},
-		{"clear_thinking.keep", "0", ""}, {"clear_thinking.keep", "some", ""},
-		{"clear_tool_uses.trigger", "{type: tool_uses, value: 50}", "{tool_uses: 50}"}, {"clear_tool_uses.trigger", "50", ""},
-		{"clear_tool_uses.clear_tool_inputs", "true", "true"}, {"clear_tool_uses.clear_tool_inputs", "[Bash, Read]", "[Bash, Read]"},
-		{"clear_tool_uses.clear_tool_inputs", "3", ""}, {"clear_tool_uses.clear_at_least", "140000", "140000"},
-	} {
-		err := p.Set(set.key, set.value)
-		if set.want == "" {
+	p := must.Get(preset.Load("anthropic-context-editing", allStages(t)))(t)
+	must.Rows(t, `
+# key | value | want
+clear_thinking.keep     | all                          | all
+clear_thinking.keep     | 2                            | 2
+clear_thinking.keep     | auto                         | auto
+clear_thinking.keep     | 0                            | ""
+clear_thinking.keep     | some                         | ""
+clear_tool_uses.trigger | {type: tool_uses, value: 50} | {tool_uses: 50}
+clear_tool_uses.trigger | 50                           | ""
+clear_tool_uses.clear_tool_inputs | true                         | true
+clear_tool_uses.clear_tool_inputs | [Bash, Read]                 | [Bash, Read]
+clear_tool_uses.clear_tool_inputs | 3                            | ""
+clear_tool_uses.clear_at_least | 140000                       | 140000
+`, func(key, value, want string) {
+		err := p.Set(key, value)
+		if want == "" {
 			if err == nil {
-				t.Errorf("%s=%s: no error", set.key, set.value)
+				t.Errorf("%s=%s: no error", key, value)
 			}
-			continue
+			return
 		}
-		if got, _ := p.Get(set.key); err != nil || got != set.want {
-			t.Errorf("%s=%s: %s, %v", set.key, set.value, got, err)
+		if got, _ := p.Get(key); err != nil || got != want {
+			t.Errorf("%s=%s: %s, %v", key, value, got, err)
 		}
-	}
+	})
 }
 
 // Two stages that compact the whole conversation compete, whatever their families.
 func TestOtherAgents(t *testing.T) {
 	for _, name := range []string{"codex_compaction", "condenser_events", "crush_summarize", "gemini_compression", "goose_compaction"} {
-		p, err := policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), allStages(t), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(policy.Decode("p.yaml", []byte("stages: [three_layer_auto, "+name+"]\n"), allStages(t), nil))(t)
 		if f := policy.Lint(p); len(f) != 1 || f[0].Rule != "compete" || f[0].Key != name {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -205,18 +196,25 @@ func TestOtherAgents(t *testing.T) {
 
 // A policy compacts at the figure of its source.
 func TestCompactsAt(t *testing.T) {
-	for name, want := range map[string]int{
-		"claude-code-2.1.19": 155000, "claude-code-2.1": 167000, "claude-code-collapse": 167000, "codex-local": 180000, "codex-0.118": 180000, "codex-0.140": 180000, "openhands-1.4": 0, "openhands-1.43": 0, "crush-0.36": 160000, "gemini-cli": 100000, "goose-1.28": 160000,
-		"none": 0, "opencode-1.1.36": 168000, "three-layer": 0,
-	} {
-		p, err := preset.Load(name, allStages(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := p.CompactsAt(policy.Circumstances{Window: 200000, MaxOutput: 64000}); got != want {
-			t.Errorf("%s: compacts at %d, want %d", name, got, want)
-		}
-	}
+	must.Rows(t, `
+claude-code-2.1.19   | 155000
+claude-code-2.1      | 167000
+claude-code-collapse | 167000
+codex-local          | 180000
+codex-0.118          | 180000
+codex-0.140          | 180000
+openhands-1.4        | 0
+openhands-1.43       | 0
+crush-0.36           | 160000
+gemini-cli           | 100000
+goose-1.28           | 160000
+none                 | 0
+opencode-1.1.36      | 168000
+three-layer          | 0
+`, func(name string, want int) {
+		p := must.Get(preset.Load(name, allStages(t)))(t)
+		must.Equal(t, p.CompactsAt(policy.Circumstances{Window: 200000, MaxOutput: 64000}), want, name)
+	})
 }
 
 // TestVariables: a family lists the environment variables that it reads, all of them and no others.
@@ -224,10 +222,7 @@ func TestVariables(t *testing.T) {
 	reg := allStages(t)
 	var policies []*policy.Policy
 	for _, name := range preset.Names(reg) {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
 		policies = append(policies, p)
 	}
 	for _, f := range reg.Families() {
@@ -244,8 +239,6 @@ func TestVariables(t *testing.T) {
 		for _, v := range f.Variables {
 			listed[v] = true
 		}
-		if diff := cmp.Diff(listed, read); diff != "" {
-			t.Errorf("%s lists (-) and reads (+):\n%s", f.Name, diff)
-		}
+		must.Equal(t, read, listed, f.Name)
 	}
 }

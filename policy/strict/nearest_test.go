@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestDurationText(t *testing.T) {
@@ -11,12 +13,8 @@ func TestDurationText(t *testing.T) {
 		0: "0s", time.Second: "1s", time.Minute: "1m", time.Hour: "1h", 90 * time.Minute: "1h30m",
 		3661 * time.Second: "1h1m1s", 3601 * time.Second: "1h0m1s", 20 * time.Minute: "20m", 10 * time.Second: "10s", 1500 * time.Millisecond: "1.5s",
 	} {
-		if got := DurationText(d); got != want {
-			t.Errorf("%d: got %s, want %s", d, got, want)
-		}
-		if back, err := time.ParseDuration(DurationText(d)); err != nil || back != d {
-			t.Errorf("%s reads back as %d, %v", DurationText(d), back, err)
-		}
+		must.Equal(t, DurationText(d), want, d)
+		must.Both(time.ParseDuration(DurationText(d)))(t, d, nil)
 	}
 }
 
@@ -31,11 +29,7 @@ func TestSuggest(t *testing.T) {
 		"":                                       "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
 		strings.Repeat("opencode-1.1.36", 90000): "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
 	} {
-		if got := Suggest(name, names); got != want {
-			t.Errorf("%.20s: got %s", name, got)
-		}
+		must.Equal(t, Suggest(name, names), want, name)
 	}
-	if got := Suggest("a", nil); got != "leave it out" {
-		t.Errorf("no names: got %s", got)
-	}
+	must.Equal(t, Suggest("a", nil), "leave it out")
 }

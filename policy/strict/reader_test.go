@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 type limits struct {
@@ -108,9 +110,7 @@ wait: 1h30m
 		},
 		Pairs: ordered{{"z", "1"}, {"a", "2"}}, Day: "2026-01-02", Notes: "a\nb", Count: &four, Inner: inner{90 * time.Minute},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(item{})); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, cmp.Diff(want, got, cmp.AllowUnexported(item{})), "")
 	if want := "items.name f.yaml:2:12"; len(found) < 2 || found[1] != want {
 		t.Errorf("found %q, want %s", found, want)
 	}
@@ -144,9 +144,7 @@ func TestStructErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, errs := read(tt.text, &root{})
-			if diff := cmp.Diff(strings.Split(tt.want, "\n"), strings.Split(errs.Error(), "\n")); diff != "" {
-				t.Error(diff)
-			}
+			must.Equal(t, strings.Split(errs.Error(), "\n"), strings.Split(tt.want, "\n"))
 		})
 	}
 }
@@ -182,9 +180,7 @@ func TestCheckDefaults(t *testing.T) {
 func TestMaxBytes(t *testing.T) {
 	for size, want := range map[int]bool{10: true, 4: false} {
 		_, errs := Parse("f", []byte("a: 12345"), Document{Name: "test file", MaxBytes: size})
-		if (len(errs) == 0) != want {
-			t.Errorf("%d bytes allowed: %v", size, errs)
-		}
+		must.Equal(t, len(errs) == 0, want, size, errs)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -45,9 +46,7 @@ func TestSummaryOrTail(t *testing.T) {
 			c.Check()
 			for _, step := range tt.steps {
 				for _, e := range step {
-					if _, err := v.Apply(e); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(v.Apply(e))(t)
 				}
 				for _, x := range c.Check() {
 					if x.Rule == SummaryOrTail {
@@ -259,9 +258,7 @@ func TestCheckerKeeps(t *testing.T) {
 			c := NewChecker(v)
 			got := c.CheckRequest()
 			for _, e := range tt.steps {
-				if _, err := v.Apply(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(v.Apply(e))(t)
 				got = c.CheckRequest()
 			}
 			slices.SortFunc(got, func(a, b Violation) int { return int(a.Item - b.Item) })
@@ -284,9 +281,7 @@ func TestRebuildKeepingTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := seen(message(session.User, hi), message(session.Assistant, hi), message(session.User, hi), message(session.Assistant, hi), message(session.User, hi))
-			if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{4}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{4}}))(t)
 			want := v.IDs()
 			e.Kind = policy.KindSummarize
 			if _, err := v.Apply(e); err == nil {
@@ -296,9 +291,7 @@ func TestRebuildKeepingTwice(t *testing.T) {
 				t.Errorf("the view holds %v, %d tokens (-want +got)\n%s", v.IDs(), v.Tokens(), diff)
 			}
 			for _, id := range want {
-				if place, ok := v.Place(id); !ok || place != int(id) {
-					t.Errorf("item %d is at place %d, %v", id, place, ok)
-				}
+				must.Both(v.Place(id))(t, int(id), true, id)
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -103,9 +104,7 @@ older thinking changed | user hi, asst thinking use:a, user res:a, asst ok, user
 				case policy.KindServerClear:
 					e.New = nil
 				}
-				if _, err := v.Apply(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(v.Apply(e))(t)
 			}
 			var got []string
 			for _, x := range CheckAPI(v) {

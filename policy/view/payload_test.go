@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -46,10 +47,7 @@ func TestPayloadOwners(t *testing.T) {
 	}
 	was := 0
 	for _, s := range steps {
-		e, err := v.Apply(s.edit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(v.Apply(s.edit))(t)
 		left, ok := v.PayloadReplacement(at(0))
 		if got := v.Tokens() - v.PayloadTokens(); got != s.off || left != s.left || ok != s.any {
 			t.Errorf("%s: %d tokens off, %v stands in (%t); want %d, %v (%t)", s.name, got, left, ok, s.off, s.left, s.any)
@@ -98,9 +96,7 @@ func TestCacheEdits(t *testing.T) {
 	want()
 	apply(t, v, client(policy.KindCacheEdit, 1, 2), client(policy.KindCacheEdit, 0, 3))
 	want(policy.CacheEdit{Target: at(1), Carrier: 2}, policy.CacheEdit{Target: at(0), Carrier: 3})
-	if !v.CacheEdited(at(0)) || v.CacheEdited(at(2)) {
-		t.Error("CacheEdited is wrong")
-	}
+	must.Say(t, "true false", v.CacheEdited(at(0)), v.CacheEdited(at(2)))
 	// Another carrier takes it on, as a new edit.
 	apply(t, v, client(policy.KindCacheEdit, 1, 3))
 	want(policy.CacheEdit{Target: at(0), Carrier: 3}, policy.CacheEdit{Target: at(1), Carrier: 3})

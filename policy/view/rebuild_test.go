@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -21,9 +22,7 @@ func TestRebuildKeepsPlaces(t *testing.T) {
 		{Kind: policy.KindTruncate, Target: policy.Target{Item: 5}, New: &gone},
 		{Kind: policy.KindSummarize, Keep: v.IDs()[3:]},
 	} {
-		if _, err := v.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(e))(t)
 	}
 	blocks := 0
 	for id := range v.Items {
@@ -43,9 +42,7 @@ func TestRebuildAhead(t *testing.T) {
 	v.Join(0)
 	v.Join(1)
 	for range 2 {
-		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2}}))(t)
 	}
 	if want := []policy.ItemID{0, 1, 2, 2}; !slices.Equal(v.Arrived(), want) {
 		t.Errorf("arrived %v, want %v", v.Arrived(), want)
@@ -60,9 +57,7 @@ func TestRebuildLeaves(t *testing.T) {
 		v.Sent()
 		v.push(v.newSynthetic(&policy.Synthetic{Role: "user", Contents: []policy.Content{policy.NewContent(jsonl.KindText, "new")}}))
 		keep[1] = -1
-		if _, err := v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: keep}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: keep}))(t)
 		same(t, 4, v.LeftTokens(), keep)
 	}
 }
@@ -74,9 +69,7 @@ func TestLeftAtRebuild(t *testing.T) {
 	rebuild := func(lead ...policy.ItemID) policy.Edit { return policy.Edit{Kind: policy.KindSummarize, Lead: lead} }
 	apply := func(t *testing.T, v *View, edits ...policy.Edit) {
 		for _, e := range edits {
-			if _, err := v.Apply(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(v.Apply(e))(t)
 		}
 	}
 	for _, tt := range []struct {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -116,9 +117,7 @@ func TestServerDrops(t *testing.T) {
 	v.Sent()
 	v.Join(2)
 	for _, item := range []policy.ItemID{1, 2} {
-		if _, err := v.Apply(policy.Edit{Kind: policy.KindCacheEdit, Target: policy.Target{Item: item, Block: 0}, Carrier: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(policy.Edit{Kind: policy.KindCacheEdit, Target: policy.Target{Item: item, Block: 0}, Carrier: 1}))(t)
 	}
 	if c, ok := v.FirstChange(); ok {
 		t.Errorf("a cache_edit changes the prefix at %d", c.Place)
@@ -127,7 +126,5 @@ func TestServerDrops(t *testing.T) {
 		t.Errorf("server drops %v, want one at place 1: what was not sent yet is none", v.ServerDrops())
 	}
 	v.Sent()
-	if len(v.ServerDrops()) != 0 {
-		t.Error("server drops stay after the next request")
-	}
+	must.Equal(t, len(v.ServerDrops()), 0, "server drops stay after the next request")
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -29,9 +30,7 @@ func TestFirstChangeOfOneBlock(t *testing.T) {
 		for _, item := range tt.items {
 			apply(t, v, clearing(item))
 		}
-		if got, ok := v.FirstChange(); !ok || got != tt.want {
-			t.Errorf("%s: first change %+v (%t), want %+v", tt.name, got, ok, tt.want)
-		}
+		must.Both(v.FirstChange())(t, tt.want, true, tt.name)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -27,7 +28,7 @@ func FuzzView(f *testing.F) {
 
 func TestViewSeeds(t *testing.T) {
 	seeds := uint64(2000)
-	if testing.Short() {
+	if !must.CI() {
 		seeds = 200
 	}
 	for seed := range seeds {

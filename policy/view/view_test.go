@@ -4,9 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 )
@@ -23,9 +22,7 @@ func talk(n int) *View {
 func apply(t *testing.T, v *View, edits ...policy.Edit) {
 	t.Helper()
 	for _, e := range edits {
-		if _, err := v.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(e))(t)
 	}
 }
 
@@ -50,9 +47,7 @@ func TestHasAfterCollapseAndRebuild(t *testing.T) {
 	// A recorded compaction may bring it back.
 	apply(t, v, policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{3, 5}})
 	same(t, []policy.ItemID{3, 5}, v.IDs(), "kept")
-	if v.Len() != 2 || v.Tokens() != 2 {
-		t.Errorf("%d items of %d tokens, want 2 of 2", v.Len(), v.Tokens())
-	}
+	must.Say(t, "2 2", v.Len(), v.Tokens())
 }
 
 func TestRemoveTwiceInOneEdit(t *testing.T) {
@@ -60,18 +55,14 @@ func TestRemoveTwiceInOneEdit(t *testing.T) {
 	if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{1, 1}}); err == nil {
 		t.Error("no error for an item named twice")
 	}
-	if v.Len() != 3 || v.Tokens() != 3 {
-		t.Errorf("%d items of %d tokens after a refused edit, want 3 of 3", v.Len(), v.Tokens())
-	}
+	must.Say(t, "3 3", v.Len(), v.Tokens())
 }
 
 // What leads stands before what is inserted, what is kept behind it.
 func TestRebuildOrder(t *testing.T) {
 	v := talk(5)
 	e := policy.Edit{Kind: policy.KindSummarize, Lead: []policy.ItemID{3, 0}, Insert: stub(), Keep: []policy.ItemID{4}, Tail: stub()}
-	if _, err := v.Apply(e); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(v.Apply(e))(t)
 	same(t, []policy.ItemID{3, 0, -1, 4, -2}, v.IDs())
 }
 
@@ -82,9 +73,7 @@ func TestItemsPassOverWhatLeft(t *testing.T) {
 	v := talk(n)
 	steps := 0
 	for m := 1; m < n-window; m++ {
-		if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{policy.ItemID(m)}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{policy.ItemID(m)}}))(t)
 		for i := 0; i < len(v.items); i++ { // as Items does, up to the third in view
 			if v.items[i].removed() {
 				for at := i; v.items[at].removed(); at = v.items[at].next {
@@ -142,9 +131,7 @@ func TestApplyRefuses(t *testing.T) {
 			if _, err := v.Apply(tt.edit); err == nil {
 				t.Error("no error")
 			}
-			if len(v.Edits()) != 0 || v.Len() != 2 || v.Tokens() != 2 {
-				t.Errorf("%d edits, %d items, %d tokens after it", len(v.Edits()), v.Len(), v.Tokens())
-			}
+			must.Say(t, "0 2 2", len(v.Edits()), v.Len(), v.Tokens())
 		})
 	}
 }
@@ -156,15 +143,12 @@ func TestFailuresAreBounded(t *testing.T) {
 	fail := policy.Edit{Kind: policy.KindFail, Items: v.IDs()} // one edit, and as many items as two
 	apply(t, v, fail, fail)
 	var over *jsonl.LimitError
-	if _, err := v.Apply(fail); !errors.As(err, &over) || over.Name != "edits" {
-		t.Errorf("a third one: %v, want an error of the limit edits", err)
-	}
+	_, err := v.Apply(fail)
+	must.Say(t, "true edits", errors.As(err, &over), over.Name)
 }
 
 // same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: -want +got\n%s", of, diff)
-	}
+	must.Equal(t, got, want, of)
 }

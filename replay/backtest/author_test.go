@@ -11,22 +11,21 @@ import (
 
 // TestAuthorOf: sessions of one home folder are one author's, whatever the project.
 func TestAuthorOf(t *testing.T) {
-	for _, tt := range []struct{ cwd, repository, want string }{
-		{"/home/ann/work/a", "x/a", "/home/ann"},
-		{"/home/ann", "", "/home/ann"},
-		{"/Users/bo/b/c", "", "/Users/bo"},
-		{`C:\Users\Cy\src`, "", `C:\Users\Cy`},
-		{"/mnt/c/Users/Cy/src", "", "/mnt/c/Users/Cy"},
-		{"/root/x", "", "/root"},
-		{"/rooted/x", "", "/rooted/x"},
-		{"/workspace/x", "o/x", "o/x"},
-		{"", "", "/sessions"},
-	} {
-		c := &session.Conversation{CWD: tt.cwd, Repository: tt.repository, Path: "/sessions/s.jsonl"}
-		if got := authorOf(c); got != tt.want {
-			t.Errorf("%q, %q: %q, want %q", tt.cwd, tt.repository, got, tt.want)
-		}
-	}
+	must.Rows(t, `
+# cwd | repository | want
+/home/ann/work/a    | x/a | /home/ann
+/home/ann           | ""  | /home/ann
+/Users/bo/b/c       | ""  | /Users/bo
+C:\Users\Cy\src     | ""  | C:\Users\Cy
+/mnt/c/Users/Cy/src | ""  | /mnt/c/Users/Cy
+/root/x             | ""  | /root
+/rooted/x           | ""  | /rooted/x
+/workspace/x        | o/x | o/x
+""                  | ""  | /sessions
+`, func(cwd, repository, want string) {
+		c := &session.Conversation{CWD: cwd, Repository: repository, Path: "/sessions/s.jsonl"}
+		must.Equal(t, authorOf(c), want, cwd, repository)
+	})
 }
 
 // TestByAuthor: each author's sessions are summed up, the author of most sessions first.
@@ -42,17 +41,11 @@ func TestByAuthor(t *testing.T) {
 		t.Fatalf("%+v", s.Authors)
 	}
 	b, a := s.Authors[0], s.Authors[1]
-	if b.Author != "b" || b.Sessions != 2 || b.Requests != 20 || b.Near != 19 || b.NaiveNear != 15 || b.Kind != 2 {
-		t.Errorf("%+v", b)
-	}
+	must.Say(t, "b 2 20 19 15 2", b.Author, b.Sessions, b.Requests, b.Near, b.NaiveNear, b.Kind)
 	for _, row := range s.Authors {
-		if failed := Failed(row.Fidelity); slices.ContainsFunc(failed, func(m Bar) bool { return m.Name == "read_within_5" }) != (row.Author == "a") {
-			t.Errorf("%s fails %+v", row.Author, failed)
-		}
+		must.Equal(t, slices.ContainsFunc(Failed(row.Fidelity), func(m Bar) bool { return m.Name == "read_within_5" }), row.Author == "a", row.Author)
 	}
-	if a.Author != "a" || a.Sessions != 1 || a.Near != 7 || a.NaiveNear != 6 {
-		t.Errorf("%+v", a)
-	}
+	must.Say(t, "a 1 7 6", a.Author, a.Sessions, a.Near, a.NaiveNear)
 }
 
 // TestNaive: a cache that never misses has all that was read and written, or all that was sent where no write is recorded.
@@ -65,7 +58,5 @@ func TestNaive(t *testing.T) {
 	for p := range CachePoints(track) {
 		sent = append(sent, p.Sent)
 	}
-	if !slices.Equal(sent, []int{100, 120, 130}) {
-		t.Error(sent)
-	}
+	must.Equal(t, sent, []int{100, 120, 130})
 }

@@ -20,20 +20,16 @@ func shipped(name string) string {
 func TestScore(t *testing.T) {
 	conv := load(t, shipped("big.jsonl"))
 	rec := must.Get(replay.NewRecord(conv))(t)
-	for _, c := range []struct {
-		key, value string
-		alarms     int
-		hit        bool
-		distance   []int // one, or none
-	}{
-		{"window.buffer", "13000", 0, true, []int{0}},
-		{"window.buffer", "12000", 0, false, []int{2}},
-		{"window.buffer", "13900", 1, true, []int{-5}},
-		{"window.buffer", "30000", 1, true, nil},
-		{"window.context", "400000", 0, false, nil},
-	} {
+	must.Rows(t, `
+# key | value | alarms | hit | distance
+window.buffer  | 13000  | 0 | true  | [0]
+window.buffer  | 12000  | 0 | false | [2]
+window.buffer  | 13900  | 1 | true  | [-5]
+window.buffer  | 30000  | 1 | true  | null
+window.context | 400000 | 0 | false | null
+`, func(key, value string, alarms int, hit bool, theDistance []int) {
 		pol := named(t, "claude-code-2.1.19")
-		must.Do(t, pol.Set(c.key, c.value))
+		must.Do(t, pol.Set(key, value))
 		s := must.Get(backtest.Score(rec, pol, backtest.ScoreOptions{}))(t)
 		if len(s.Compactions) != 1 {
 			t.Fatalf("%d compactions", len(s.Compactions))
@@ -43,14 +39,14 @@ func TestScore(t *testing.T) {
 		if got.Distance != nil {
 			distance = []int{*got.Distance}
 		}
-		if got.Hit != c.hit || !slices.Equal(distance, c.distance) || (len(s.Alarms) > 0) != (c.alarms > 0) || got.PreTokens != got.Used || s.Fit != nil {
-			t.Errorf("%s %s: %+v, distance %v, %d alarms, want hit %v, distance %v", c.key, c.value, *got, distance, len(s.Alarms), c.hit, c.distance)
+		if got.Hit != hit || !slices.Equal(distance, theDistance) || (len(s.Alarms) > 0) != (alarms > 0) || got.PreTokens != got.Used || s.Fit != nil {
+			t.Errorf("%s %s: %+v, distance %v, %d alarms, want hit %v, distance %v", key, value, *got, distance, len(s.Alarms), hit, theDistance)
 		}
 		row := backtest.Sum("p", []*backtest.SessionScore{s}).Compactions[0]
 		if row.Hits+row.Misses != row.Recorded || row.Exact != 1 || row.Alarms != len(s.Alarms) {
-			t.Errorf("%s %s: %+v", c.key, c.value, row)
+			t.Errorf("%s %s: %+v", key, value, row)
 		}
-	}
+	})
 }
 
 // TestMicrocompactions: the matching policy clears what the client's did; a policy without microcompaction does not.
@@ -61,9 +57,7 @@ func TestMicrocompactions(t *testing.T) {
 		"none":               {Clients: backtest.All, Recorded: 4, Savings: 4},
 	} {
 		s := scored(t, conv, name, backtest.ScoreOptions{})
-		if got := backtest.Sum(name, []*backtest.SessionScore{s}).Micro[0]; got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
-		}
+		must.Equal(t, backtest.Sum(name, []*backtest.SessionScore{s}).Micro[0], want, name)
 	}
 }
 
@@ -145,19 +139,18 @@ func TestBars(t *testing.T) {
 		Compactions: []backtest.CompactionScore{{Hit: true}, {Hit: true}, {Hit: true}, {}}, Alarms: make([]backtest.Alarm, 1),
 	}})
 	r.SetLeast(1)
-	for _, c := range []struct {
-		measure string
-		bar     float64
-		holds   bool
-	}{
-		{"hits", 75, true}, {"hits", 75.1, false}, {"alarms", 25, true}, {"alarms", 24.9, false}, {"break_kind", 100, true},
-	} {
-		must.Do(t, r.SetBar(c.measure, c.bar))
-		holds := !slices.ContainsFunc(backtest.Failed(r.Fidelity), func(m backtest.Bar) bool { return m.Name == c.measure })
-		if holds != c.holds {
-			t.Errorf("%s against %v: holds %v", c.measure, c.bar, holds)
-		}
-	}
+	must.Rows(t, `
+# measure | bar | holds
+hits       | 75   | true
+hits       | 75.1 | false
+alarms     | 25   | true
+alarms     | 24.9 | false
+break_kind | 100  | true
+`, func(measure string, bar float64, theHolds bool) {
+		must.Do(t, r.SetBar(measure, bar))
+		holds := !slices.ContainsFunc(backtest.Failed(r.Fidelity), func(m backtest.Bar) bool { return m.Name == measure })
+		must.Equal(t, holds, theHolds, measure, bar)
+	})
 	if r.SetBar("nothing", 1) == nil {
 		t.Error("no error for a measure that is not there")
 	}
@@ -187,9 +180,7 @@ func TestEverySession(t *testing.T) {
 					recorded++
 				}
 			}
-			if recorded+s.MicroUnknown != len(conv.Micro) {
-				t.Errorf("%s, %s: %d and %d of %d microcompactions", path, name, recorded, s.MicroUnknown, len(conv.Micro))
-			}
+			must.Equal(t, recorded+s.MicroUnknown, len(conv.Micro), path, name, recorded)
 			for _, b := range s.Breaks {
 				if b.Line < 1 || b.Cause == "" || b.Why == "" || b.Left <= 0 {
 					t.Errorf("%s, %s: %+v", path, name, b)

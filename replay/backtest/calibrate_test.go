@@ -77,15 +77,11 @@ func TestCalibrateArithmetic(t *testing.T) {
 	}
 	got := row(t, c, want.Clients, want.Model, want.Counter)
 	near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 0.0011 })
-	if diff := cmp.Diff(want, got, near); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
+	must.Equal(t, cmp.Diff(want, got, near), "")
 	for _, key := range [][2]string{{backtest.All, backtest.All}, {want.Clients, backtest.All}} {
 		all := row(t, c, key[0], key[1], "heuristic")
 		all.Clients, all.Model = want.Clients, want.Model
-		if diff := cmp.Diff(want, all, near); diff != "" {
-			t.Errorf("%v (-want +got)\n%s", key, diff)
-		}
+		must.Equal(t, cmp.Diff(want, all, near), "", key)
 	}
 }
 
@@ -111,9 +107,7 @@ func TestCalibrateMeans(t *testing.T) {
 	if want := (backtest.SessionMeans{Sessions: 3, Mean: 5, Median: 3}); got.Each != want || got.Sessions != 4 || got.Requests != 24 {
 		t.Errorf("%+v of %d sessions and %d requests, want %+v of 4 and 24", got.Each, got.Sessions, got.Requests, want)
 	}
-	if n := len(c.Sessions); n != 4*len(tokens.Names()) {
-		t.Errorf("%d sessions and counters, want each counter of 4", n)
-	}
+	must.Equal(t, len(c.Sessions), 4*len(tokens.Names()))
 }
 
 // TestCalibrateOutOfSample: what is scored has no part in what is fitted.
@@ -182,7 +176,13 @@ func TestCalibrateByProject(t *testing.T) {
 
 // TestCalibrateHalf: with half of a session to learn from the rest alone is scored.
 func TestCalibrateHalf(t *testing.T) {
-	for steps, want := range map[int]int{1: 0, 2: 1, 3: 1, 4: 2, 9: 4} {
+	must.Rows(t, `
+1 | 0
+2 | 1
+3 | 1
+4 | 2
+9 | 4
+`, func(steps, want int) {
 		trial := &backtest.GrowthTrial{File: "a", Tokenizer: "old", First: 10000}
 		for k := range steps {
 			trial.Steps = append(trial.Steps, grew(11000+1000*k, 1000, 1000))
@@ -191,10 +191,8 @@ func TestCalibrateHalf(t *testing.T) {
 		if len(c.Rows) > 0 {
 			n = c.Rows[0].Requests
 		}
-		if n != want {
-			t.Errorf("%d of %d requests scored, want %d", n, steps, want)
-		}
-	}
+		must.Equal(t, n, want, steps)
+	})
 }
 
 // TestTrial: what a trial holds of a session: what joined, less the results a microcompaction cleared.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -49,11 +50,7 @@ func TestFree(t *testing.T) {
 			}
 			distances = append(distances, text)
 		}
-		if got := fmt.Sprint(distances); got != c.distances {
-			t.Errorf("recorded %v, fired %v: distances %v, want %v", c.recorded, c.fired, got, c.distances)
-		}
-		if got := Sum("p", []*SessionScore{s}).Compactions[0].Free; got != c.free {
-			t.Errorf("recorded %v, fired %v: %+v, want %+v", c.recorded, c.fired, got, c.free)
-		}
+		must.Equal(t, fmt.Sprint(distances), c.distances, c.recorded, c.fired)
+		must.Equal(t, Sum("p", []*SessionScore{s}).Compactions[0].Free, c.free, c.recorded, c.fired)
 	}
 }

@@ -3,6 +3,7 @@ package backtest
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -17,7 +18,6 @@ func TestContradicted(t *testing.T) {
 	for _, tl := range []*replay.Timeline{with, without} {
 		sessions = append(sessions, &SessionScore{Usage: ScoreUsage(nil, tl, price.Default())})
 	}
-	if row := Sum("p", sessions).Usage[0]; row.Contradicted != 1 || row.Requests != 0 || row.CostError.Sessions != 0 {
-		t.Errorf("%+v, want one session left out and nothing scored", row)
-	}
+	row := Sum("p", sessions).Usage[0]
+	must.Say(t, "1 0 0", row.Contradicted, row.Requests, row.CostError.Sessions)
 }

@@ -25,18 +25,9 @@ func TestOpencodePrunes(t *testing.T) {
 	for _, path := range paths {
 		name := filepath.Base(path)
 		conv := load(t, path)
-		p, err := library.LoadFor("opencode@"+preset.RecordedVersion, preset.ClientOf(conv))
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		rec, err := replay.NewRecord(conv)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		score, err := backtest.Score(rec, p, backtest.ScoreOptions{})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		p := must.Get(library.LoadFor("opencode@"+preset.RecordedVersion, preset.ClientOf(conv)))(t)
+		rec := must.Get(replay.NewRecord(conv))(t)
+		score := must.Get(backtest.Score(rec, p, backtest.ScoreOptions{}))(t)
 		for _, m := range score.Micro {
 			recorded++
 			if !m.Hit || !m.Same {

@@ -11,15 +11,18 @@ import (
 )
 
 func TestClose(t *testing.T) {
-	for _, c := range []struct {
-		saved, wanted int
-		want          bool
-	}{{20000, 20000, true}, {20200, 20000, true}, {19800, 20000, true}, {20201, 20000, false}, {19799, 20000, false}, {0, 20000, false}} {
-		m := Microcompacted{Saved: c.saved, Wanted: c.wanted}
-		if m.Close() != c.want {
-			t.Errorf("%d for %d: %v", c.saved, c.wanted, m.Close())
-		}
-	}
+	must.Rows(t, `
+# saved | wanted | want
+20000 | 20000 | true
+20200 | 20000 | true
+19800 | 20000 | true
+20201 | 20000 | false
+19799 | 20000 | false
+0     | 20000 | false
+`, func(saved, wanted int, want bool) {
+		m := Microcompacted{Saved: saved, Wanted: wanted}
+		must.Equal(t, m.Close(), want, saved)
+	})
 }
 
 // TestMicroUnscored: a recorded microcompaction of results that lie before the file is not scored, and the policy's
@@ -33,9 +36,7 @@ func TestMicroUnscored(t *testing.T) {
 	rec := must.Get(replay.NewRecord(conv))(t)
 	s := &SessionScore{}
 	s.microcompactions(rec, own, &replay.Timeline{})
-	if s.MicroUnknown != 1 || len(s.Micro) > 0 || !slices.Equal(s.MicroAlarms, []MicroAlarm{{Request: 5, Saved: 700}}) {
-		t.Errorf("%+v", s)
-	}
+	must.Say(t, "1 0 true", s.MicroUnknown, len(s.Micro), slices.Equal(s.MicroAlarms, []MicroAlarm{{Request: 5, Saved: 700}}))
 	bars := Sum("p", []*SessionScore{s}).Fidelity
 	i := slices.IndexFunc(bars, func(b Bar) bool { return b.Name == "microcompaction_alarms" })
 	if i < 0 || bars[i].Value != 100 || bars[i].Of != 1 || !bars[i].Most {

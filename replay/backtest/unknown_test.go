@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay"
 )
@@ -29,11 +30,7 @@ func TestUnknownPreTokens(t *testing.T) {
 	want := CompactionRow{
 		Clients: All, Sessions: 1, Recorded: 5, Hits: 5, Unknown: 2, Exact: 1, Error: 366.667, Median: 100, Largest: 1000, Bias: 366.667, MAPE: 0.246,
 	}
-	if diff := cmp.Diff(want, row, cmp.AllowUnexported(CompactionRow{})); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, cmp.Diff(want, row, cmp.AllowUnexported(CompactionRow{})), "")
 	data, err := json.Marshal(s.Compactions)
-	if err != nil || strings.Count(string(data), `"pre_tokens"`) != 3 {
-		t.Errorf("%s, %v", data, err)
-	}
+	must.Say(t, "<nil> 3", err, strings.Count(string(data), `"pre_tokens"`))
 }

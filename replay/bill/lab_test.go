@@ -59,14 +59,10 @@ func TestLabClientTotals(t *testing.T) {
 			if calls == 0 && b.Partial.Calls == 0 {
 				t.Errorf("%s: %d tokens of output that nothing explains", name, d.Output)
 			}
-			if usd := m.Cost(d.Input, d.Output).Nano; usd != d.CostUSD.Nano {
-				t.Errorf("%s: the tokens of the difference cost %d, the client says %d", name, usd, d.CostUSD.Nano)
-			}
+			must.Equal(t, m.Cost(d.Input, d.Output).Nano, d.CostUSD.Nano, name)
 			sum += d.CostUSD.Nano
 		}
-		if sum != c.CostUSD.Nano {
-			t.Errorf("%s: the differences lead to %d, not to %d", name, sum, c.CostUSD.Nano)
-		}
+		must.Equal(t, sum, c.CostUSD.Nano, name)
 	}
 	if t.Logf("%d sessions are equal, %d but for calls that no line has", equal, explained); equal < 10 || explained < 5 {
 		t.Error("there are too few of them")

@@ -18,32 +18,29 @@ func kindOf(t *testing.T, model string) *CacheKind {
 
 // TestKinds: a model has the kind of its longest family, and no neighbour's.
 func TestKinds(t *testing.T) {
-	for _, tt := range []struct {
-		model   string
-		mode    Mode
-		quantum int
-	}{
-		{"claude-opus-4-5-20251101", Breakpoints, 0},
-		{"gpt-5-4", Auto, 128},
-		{"gpt-5-4-2026-03-05", Auto, 128},
-		{"gpt-5-5", Auto, 512},
-		{"gpt-5-6-sol", Auto, 1024},
-		{"gpt-5-6-luna", Auto, 0},
-		{"gpt-5-3-codex", Auto, 128},
-		{"o3-mini", Auto, 128},
-		{"deepseek-v4-flash", Auto, 128},
-		{"gemini-3-1-pro-preview", Auto, 8192},
-		{"gemini-2-5-pro", Auto, 0},
-		{"kimi-k2-6", Auto, 256},
-		{"qwen3-8-max", Auto, 0},
-		{"o300", "", 0},
-		{"ling-2-6-flash-free", "", 0},
-		{"", "", 0},
-	} {
-		if k := kindOf(t, tt.model); k.Mode != tt.mode || k.Quantum != tt.quantum {
-			t.Errorf("%q: %s with blocks of %d, want %s, %d", tt.model, k.Mode, k.Quantum, tt.mode, tt.quantum)
+	must.Rows(t, `
+# model | mode | quantum
+claude-opus-4-5-20251101 | breakpoints | 0
+gpt-5-4                  | automatic   | 128
+gpt-5-4-2026-03-05       | automatic   | 128
+gpt-5-5                  | automatic   | 512
+gpt-5-6-sol              | automatic   | 1024
+gpt-5-6-luna             | automatic   | 0
+gpt-5-3-codex            | automatic   | 128
+o3-mini                  | automatic   | 128
+deepseek-v4-flash        | automatic   | 128
+gemini-3-1-pro-preview   | automatic   | 8192
+gemini-2-5-pro           | automatic   | 0
+kimi-k2-6                | automatic   | 256
+qwen3-8-max              | automatic   | 0
+o300                     | ""          | 0
+ling-2-6-flash-free      | ""          | 0
+""                       | ""          | 0
+`, func(model string, mode Mode, quantum int) {
+		if k := kindOf(t, model); k.Mode != mode || k.Quantum != quantum {
+			t.Errorf("%q: %s with blocks of %d, want %s, %d", model, k.Mode, k.Quantum, mode, quantum)
 		}
-	}
+	})
 	if kindOf(t, "gpt-5-4-mini").OutputCached {
 		t.Error("gpt-5.4-mini has what is measured on gpt-5.4")
 	}
@@ -190,9 +187,7 @@ func TestBranchAutomatic(t *testing.T) {
 	r := UnmarkedRequest{Start: start, Model: "m", Kind: k, Tokens: 50000}
 	a.Request(r)
 	r.Start, r.Tokens = start.Add(9*time.Minute), 30000
-	if got := a.Branch(20000, r); got != (Split{Read: 19968, Uncached: 10032}) {
-		t.Errorf("the call: %+v", got)
-	}
+	must.Equal(t, a.Branch(20000, r), Split{Read: 19968, Uncached: 10032})
 	r.Start, r.Tokens = start.Add(18*time.Minute), 51000
 	if got, cause := a.Request(r); got.Read != 49920 || cause.Kind != None {
 		t.Errorf("the request after it: %+v, %v", got, cause)
@@ -275,9 +270,7 @@ func TestLimitsDoNotPileUp(t *testing.T) {
 	if len(a.limits) > 6 {
 		t.Errorf("%d limits of 1000 requests to three models", len(a.limits))
 	}
-	if m := a.of("m2"); m.same != 10_000 {
-		t.Errorf("the first limit leaves %d tokens, want 10000", m.same)
-	}
+	must.Equal(t, a.of("m2").same, 10_000)
 }
 
 // TestManyModels: of more models than are remembered, the one that was asked least recently counts as new.
@@ -291,19 +284,11 @@ func TestManyModels(t *testing.T) {
 	for m := range maxModels {
 		ask(m)
 	}
-	if got := ask(0); got != None {
-		t.Errorf("the first of %d models: %q", maxModels, got)
-	}
+	must.Equal(t, ask(0), None, maxModels)
 	ask(maxModels)
-	if got := ask(0); got != None {
-		t.Errorf("a model that was asked lately: %q", got)
-	}
-	if got := ask(1); got != ModelSwitch {
-		t.Errorf("the one asked least recently: %q, want %q", got, ModelSwitch)
-	}
-	if len(a.models) != maxModels {
-		t.Errorf("%d models are remembered", len(a.models))
-	}
+	must.Equal(t, ask(0), None)
+	must.Equal(t, ask(1), ModelSwitch)
+	must.Equal(t, len(a.models), maxModels)
 }
 
 // FuzzAutomatic: whatever is asked, a request reads whole blocks of what it has in common with the last one, or of the

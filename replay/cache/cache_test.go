@@ -2,7 +2,6 @@ package cache
 
 import (
 	"errors"
-	"strconv"
 	"testing"
 	"time"
 
@@ -52,21 +51,18 @@ func TestDocumentedUsage(t *testing.T) {
 
 func TestLookBack(t *testing.T) {
 	// An entry at block 15: a breakpoint at block 38 looks at 38 to 16 and misses it, one at 37 finds it.
-	for _, tt := range []struct {
-		breakpoint int
-		read       int
-		cause      BreakCause
-	}{
-		{38, 0, LookBackOver},
-		{37, 1600, None},
-	} {
+	must.Rows(t, `
+# breakpoint | read | cause
+38 | 0    | look_back
+37 | 1600 | ""
+`, func(breakpoint, read int, theCause BreakCause) {
 		var s Sim
 		ask(t, &s, 0, 16)
-		got, cause := ask(t, &s, 1, tt.breakpoint+1)
-		if got.Read != tt.read || cause.Kind != tt.cause {
-			t.Errorf("entry at 15, breakpoint at %d: read %d (%s), want %d (%s)", tt.breakpoint, got.Read, cause, tt.read, tt.cause)
+		got, cause := ask(t, &s, 1, breakpoint+1)
+		if got.Read != read || cause.Kind != theCause {
+			t.Errorf("entry at 15, breakpoint at %d: read %d (%s), want %d (%s)", breakpoint, got.Read, cause, read, theCause)
 		}
-	}
+	})
 }
 
 func TestSeveralBreakpoints(t *testing.T) {
@@ -74,9 +70,7 @@ func TestSeveralBreakpoints(t *testing.T) {
 	var s Sim
 	bs := []Breakpoint{{0, 1000, Long}, {1, 3000, Long}, {5, 7000, Short}, {9, 9000, Short}}
 	got, _ := send(t, &s, CachedRequest{Start: at(0), Model: "m", Tokens: 9500, Breakpoints: bs})
-	if diff := cmp.Diff(Split{Write1h: 3000, Write5m: 6000, Uncached: 500}, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, got, Split{Write1h: 3000, Write5m: 6000, Uncached: 500})
 	// Six minutes later the 5m entries are gone, the 1h ones are read; both are the start of what is written behind
 	// them.
 	got, cause := send(t, &s, CachedRequest{Start: at(6), Model: "m", Tokens: 9500, Breakpoints: bs})
@@ -109,23 +103,27 @@ func TestRefusedBreakpoints(t *testing.T) {
 }
 
 func TestMinimum(t *testing.T) {
-	for _, tt := range []struct{ tokens, written int }{{1023, 0}, {1024, 1024}, {1025, 1025}} {
+	must.Rows(t, `
+1023 | 0
+1024 | 1024
+1025 | 1025
+`, func(tokens, written int) {
 		var s Sim
-		r := CachedRequest{Start: at(0), Model: "m", Minimum: 1024, Tokens: tt.tokens, Breakpoints: []Breakpoint{{Position: 3, Tokens: tt.tokens}}}
+		r := CachedRequest{Start: at(0), Model: "m", Minimum: 1024, Tokens: tokens, Breakpoints: []Breakpoint{{Position: 3, Tokens: tokens}}}
 		got, _ := send(t, &s, r)
-		if got.Write5m != tt.written || got.Uncached != tt.tokens-tt.written {
-			t.Errorf("%d tokens: %+v", tt.tokens, got)
+		if got.Write5m != written || got.Uncached != tokens-written {
+			t.Errorf("%d tokens: %+v", tokens, got)
 		}
 		r.Start = at(1)
 		got, cause := send(t, &s, r)
 		want := None
-		if tt.written == 0 {
+		if written == 0 {
 			want = BelowMinimum
 		}
-		if got.Read != tt.written || cause.Kind != want {
-			t.Errorf("%d tokens, again: read %d (%s)", tt.tokens, got.Read, cause)
+		if got.Read != written || cause.Kind != want {
+			t.Errorf("%d tokens, again: read %d (%s)", tokens, got.Read, cause)
 		}
-	}
+	})
 }
 
 func TestLifetime(t *testing.T) {
@@ -207,9 +205,7 @@ func TestBranch(t *testing.T) {
 	// A compaction's own request reads the warm cache …
 	call := CachedRequest{Start: at(4), Model: "m", Tokens: 1180, Breakpoints: []Breakpoint{{Position: 10, Tokens: 1180}}}
 	got := must.Get(s.Branch(10, call))(t)
-	if diff := cmp.Diff(Split{Read: 1000, Write5m: 180}, got); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, got, Split{Read: 1000, Write5m: 180})
 	// … keeps it warm, and leaves nothing the conversation could read.
 	if got, cause := ask(t, &s, 8, 11); got.Read != 1000 || cause.Kind != None {
 		t.Errorf("read %d (%s) after the branch", got.Read, cause)
@@ -227,9 +223,7 @@ func TestWarm(t *testing.T) {
 	for i, want := range []int{500, 900, 500} {
 		minutes := []float64{0, 1, 500}[i]
 		got, _ := send(t, &s, CachedRequest{Start: at(minutes), Model: "m", Tokens: 900, Breakpoints: bs})
-		if got.Read != want {
-			t.Errorf("request %d reads %d, want %d", i, got.Read, want)
-		}
+		must.Equal(t, got.Read, want, i)
 	}
 }
 
@@ -253,9 +247,7 @@ func TestCool(t *testing.T) {
 	} {
 		tt.before()
 		got, _ := send(t, &s, CachedRequest{Start: at(tt.minutes), Model: "m", Tokens: 900, Breakpoints: bs})
-		if got.Read != tt.want {
-			t.Errorf("request %d reads %d, want %d", i, got.Read, tt.want)
-		}
+		must.Equal(t, got.Read, tt.want, i)
 	}
 }
 
@@ -269,37 +261,19 @@ func TestNoTimes(t *testing.T) {
 	}
 }
 
-// BenchmarkRequests simulates conversations that grow by three blocks a request, with three breakpoints as a client sets
-// them.
-func BenchmarkRequests(b *testing.B) {
-	for _, n := range []int{1000, 2000, 4000} {
-		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				var s Sim
-				for i := 1; i <= n; i++ {
-					end := Breakpoint{Position: 3*i + 1, Tokens: 20_000 + 300*i}
-					r := CachedRequest{Start: at(float64(i) / 4), Model: "m", Minimum: 1024, Tokens: end.Tokens,
-						Breakpoints: []Breakpoint{{Position: 0, Tokens: 20_000}, {Position: end.Position - 3, Tokens: end.Tokens - 300}, end}}
-					if _, _, err := s.Request(r); err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
-	}
-}
-
 // TestNear holds that a read is near up to exactly 5 % of the recorded one, on either side.
 func TestNear(t *testing.T) {
-	for _, c := range []struct {
-		recorded, simulated int
-		near                bool
-	}{
-		{0, 0, true}, {0, 1, false}, {100, 105, true}, {100, 106, false}, {100, 95, true}, {100, 94, false}, {10, 10, true}, {10, 11, false},
-	} {
-		if got := Near(c.recorded, c.simulated); got != c.near {
-			t.Errorf("recorded %d, simulated %d: %t, want %t", c.recorded, c.simulated, got, c.near)
-		}
-	}
+	must.Rows(t, `
+# recorded | simulated | near
+0   | 0   | true
+0   | 1   | false
+100 | 105 | true
+100 | 106 | false
+100 | 95  | true
+100 | 94  | false
+10  | 10  | true
+10  | 11  | false
+`, func(recorded, simulated int, near bool) {
+		must.Equal(t, Near(recorded, simulated), near, recorded, simulated)
+	})
 }

@@ -66,12 +66,3 @@ func TestModelsAtOnePlace(t *testing.T) {
 		t.Errorf("put in again: %+v", e)
 	}
 }
-
-func BenchmarkGrowing(b *testing.B) {
-	const n = 10000
-	b.ReportAllocs()
-	for b.Loop() {
-		grow(b, n)
-	}
-	b.ReportMetric(float64(b.N)*n/b.Elapsed().Seconds(), "requests/s")
-}

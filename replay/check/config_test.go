@@ -97,9 +97,7 @@ func TestDecoded(t *testing.T) {
 	if one.Within.String() != "5" || c.Within.String() != "2%" || *one.AllowChanges || !c.AllowChanges || len(c.SessionsOf(0)) != 2 {
 		t.Errorf("%+v", one)
 	}
-	if got := one.PolicyArgument(one.Policy.Text); got != "opencode,opencode_prune.protect=1,opencode_prune.minimum=3,a.b=[c, d]" {
-		t.Errorf("policy %s", got)
-	}
+	must.Equal(t, one.PolicyArgument(one.Policy.Text), "opencode,opencode_prune.protect=1,opencode_prune.minimum=3,a.b=[c, d]")
 	if e := one.Expect[2]; e.Figure != "cost_usd" || e.Within.Share != exact.Of(5, 3) || e.Line != 21 {
 		t.Errorf("%+v", e)
 	}
@@ -141,12 +139,8 @@ func TestSchema(t *testing.T) {
 	text := must.Get(os.ReadFile(path))(t)
 	must.Do(t, json.Unmarshal(text, &doc))
 	cases := doc.Properties["cases"].Items.Properties
-	if got := doc.Defs["fault"].Enum; !slices.Equal(got, append([]string{"misses"}, compare.FaultNames()...)) {
-		t.Errorf("faults of the schema: %v, want misses and %v", got, compare.FaultNames())
-	}
-	if got := cases["expect"].PropertyNames.Enum; !slices.Equal(got, compare.Names()) {
-		t.Errorf("figures of the schema: %v, want %v", got, compare.Names())
-	}
+	must.Equal(t, doc.Defs["fault"].Enum, append([]string{"misses"}, compare.FaultNames()...))
+	must.Equal(t, cases["expect"].PropertyNames.Enum, compare.Names())
 	keys := func(ptr any) []string {
 		fields := must.Get(strict.Fields(ptr))(t)
 		return strict.Names(fields)

@@ -23,37 +23,37 @@ func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "repo/a.jsonl", "repo/b.jsonl", "repo/x.txt", "repo/p/a.jsonl", "repo/p/q/c.jsonl", "repo/p/a/subagents/agent-1.jsonl", "repo/p/a/tool-results/t.jsonl", "out.jsonl")
 	repo := filepath.Join(dir, "repo")
-	for pattern, want := range map[string]string{
-		"a.jsonl":        "a.jsonl",
-		"./a.jsonl":      "a.jsonl",
-		"*.jsonl":        "a.jsonl b.jsonl",
-		"[ab].jsonl":     "a.jsonl b.jsonl",
-		"?.jsonl":        "a.jsonl b.jsonl",
-		"*/*.jsonl":      "p/a.jsonl",
-		"**/*.jsonl":     "a.jsonl b.jsonl p/a.jsonl p/q/c.jsonl",
-		"p/**/c.jsonl":   "p/q/c.jsonl",
-		"p/**":           "p/a.jsonl p/q/c.jsonl",
-		"**/a/*/*.jsonl": "p/a/subagents/agent-1.jsonl p/a/tool-results/t.jsonl",
-		"../out.jsonl":   "../out.jsonl",
-		"../*.jsonl":     "../out.jsonl",
-		"c.jsonl":        `! "c.jsonl" matches no file`,
-		"*.json":         `! "*.json" matches no file`,
-		"a.jsonl/*":      `! "a.jsonl/*" matches no file`,
-		"no/*/where":     `! "no/*/where" matches no file`,
-		"p":              `! "p" is a folder: name its files, such as p/*.jsonl`,
-		"[a.jsonl":       `! "[a.jsonl" is no pattern`,
-	} {
+	must.Rows(t, `
+a.jsonl        | a.jsonl
+./a.jsonl      | a.jsonl
+*.jsonl        | a.jsonl b.jsonl
+[ab].jsonl     | a.jsonl b.jsonl
+?.jsonl        | a.jsonl b.jsonl
+*/*.jsonl      | p/a.jsonl
+**/*.jsonl     | a.jsonl b.jsonl p/a.jsonl p/q/c.jsonl
+p/**/c.jsonl   | p/q/c.jsonl
+p/**           | p/a.jsonl p/q/c.jsonl
+**/a/*/*.jsonl | p/a/subagents/agent-1.jsonl p/a/tool-results/t.jsonl
+../out.jsonl   | ../out.jsonl
+../*.jsonl     | ../out.jsonl
+c.jsonl        | ! "c.jsonl" matches no file
+*.json         | ! "*.json" matches no file
+a.jsonl/*      | ! "a.jsonl/*" matches no file
+no/*/where     | ! "no/*/where" matches no file
+p              | ! "p" is a folder: name its files, such as p/*.jsonl
+[a.jsonl       | ! "[a.jsonl" is no pattern
+`, func(pattern, want string) {
 		got, err := Files(repo, pattern)
 		if wrong, ok := strings.CutPrefix(want, "! "); ok {
 			if err == nil || !strings.Contains(err.Error(), wrong) {
 				t.Errorf("%s: %q, %v; want %s", pattern, got, err, wrong)
 			}
-			continue
+			return
 		}
 		if err != nil || !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%s: %q, %v; want %s", pattern, got, err, want)
 		}
-	}
+	})
 	whole := filepath.Join(repo, "*.jsonl")
 	if got, err := Files(repo, whole); err != nil || len(got) != 2 || !filepath.IsAbs(got[0]) {
 		t.Errorf("%s: %q, %v", whole, got, err)
@@ -76,19 +76,20 @@ func TestInput(t *testing.T) {
 	if main == all || main != hash(t, fresh(t), false) {
 		t.Error("not a hash of the content alone")
 	}
-	for name, counts := range map[string]string{
-		"s.jsonl": "both", "s/tool-results/a.txt": "both", "s/tool-results/new.txt": "both", "s/session-memory/summary.md": "both",
-		"s/subagents/agent-1.jsonl": "all", "s/other/x": "", "t/tool-results/b.txt": "",
-	} {
+	must.Rows(t, `
+s.jsonl                     | both
+s/tool-results/a.txt        | both
+s/tool-results/new.txt      | both
+s/session-memory/summary.md | both
+s/subagents/agent-1.jsonl   | all
+s/other/x                   | ""
+t/tool-results/b.txt        | ""
+`, func(name, counts string) {
 		dir := fresh(t)
 		must.Do(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte("changed"), 0o644))
-		if got := hash(t, dir, false) != main; got != (counts == "both") {
-			t.Errorf("%s: counts %v for the main conversation", name, got)
-		}
-		if got := hash(t, dir, true) != all; got != (counts != "") {
-			t.Errorf("%s: counts %v with subagents", name, got)
-		}
-	}
+		must.Equal(t, hash(t, dir, false) != main, counts == "both", name)
+		must.Equal(t, hash(t, dir, true) != all, counts != "", name)
+	})
 	dir := fresh(t)
 	sub := filepath.Join(dir, "s", "subagents", "agent-1.jsonl")
 	before := must.Get(Input(sub, false))(t)

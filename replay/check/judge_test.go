@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -147,9 +146,7 @@ func TestJudge(t *testing.T) {
 			if !strings.Contains(s.Message(), c.within) {
 				t.Errorf("message %q, want %q in it", s.Message(), c.within)
 			}
-			if says := strings.Contains(s.Message(), "it was edited, or made by another build"); says != (s.Status != OK && s.Status != Broken) {
-				t.Errorf("message %q: nothing changed, ctxkit least", s.Message())
-			}
+			must.Equal(t, strings.Contains(s.Message(), "it was edited, or made by another build"), s.Status != OK && s.Status != Broken)
 			all := Judge(conf, []CaseResult{result(p, "a.jsonl", c.after, events...)}, old, CheckRun{Tool: "1.1"})
 			newer, differs := all.Cases[0].Sessions[0], !old.Cases[0].Sessions[0].past().same(&Outcome{Values: result(p, "", c.after).Values, Events: events})
 			if newer.Status != OK && newer.Status != Broken || newer.Failed != (newer.Status == Broken) || (newer.ByTool != nil) != differs || (all.Counts.ByTool == 1) != differs ||
@@ -187,9 +184,7 @@ func TestManyChanges(t *testing.T) {
 			t.Errorf("%q", all)
 		}
 		want := compare.Pointer{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: against}
-		if !reflect.DeepEqual(*s.Evidence, want) {
-			t.Errorf("evidence %+v, want %+v", *s.Evidence, want)
-		}
+		must.Equal(t, *s.Evidence, want)
 		same := Judge(was, []CaseResult{result(decodePolicy(t, "p.yaml", "extends: opencode-1.1.36"), "a.jsonl", nil)}, old, CheckRun{Tool: "1.0"})
 		if list := same.Cases[0].Sessions[0].Changes; list == nil || len(list) > 0 {
 			t.Errorf("the same policy: %#v, want a list, which the schema has", list)
@@ -262,9 +257,7 @@ func TestStale(t *testing.T) {
 		if !slices.Contains(r.Notes, "the baseline was made by ctxkit 1.0, this is 2.0") {
 			t.Errorf("notes %q", r.Notes)
 		}
-		if gone := c.name == "session" || c.name == "case"; gone != (len(r.Stale) == 1) {
-			t.Errorf("%s: stale %q", c.name, r.Stale)
-		}
+		must.Equal(t, c.name == "session" || c.name == "case", len(r.Stale) == 1, c.name, r.Stale)
 	}
 	if Judge(conf, nil, nil, CheckRun{Tool: "1.0"}).Passed {
 		t.Error("an empty run passes")
@@ -377,13 +370,9 @@ func TestPlaces(t *testing.T) {
 		conf := must.Get(Decode("c.yaml", []byte(head+"cases: ["+c.conf+"]")))(t)
 		old := NewBaseline(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.before), "a.jsonl", nil)}, "1.0")
 		s := Judge(conf, []CaseResult{result(decodePolicy(t, "mine.yaml", c.after), "a.jsonl", map[string]float64{"cost_usd": 101}, oneEvent)}, old, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
-		if s.Place != c.place {
-			t.Errorf("%s: place %+v, want %+v", c.name, s.Place, c.place)
-		}
+		must.Equal(t, s.Place, c.place, c.name)
 		want := compare.Pointer{Show: compare.ShowDiff, File: "dir/a.jsonl", Policy: "mine.yaml", Against: c.against, At: "3"}
-		if !reflect.DeepEqual(*s.Evidence, want) {
-			t.Errorf("%s: evidence %+v, want %+v", c.name, *s.Evidence, want)
-		}
+		must.Equal(t, *s.Evidence, want, c.name)
 	}
 }
 
@@ -410,20 +399,18 @@ func TestBaselineRoundTrip(t *testing.T) {
 		return buf.String()
 	}
 	text := write(NewBaseline(conf, r, "1.0"))
-	for line, times := range map[string]int{
-		`\n +"cost_usd": 18\.745333,\n`:                 1,
-		`\n +"misses": null,\n`:                         1,
-		`\n +"calls": 100,\n`:                           4,
-		`"refused": `:                                   3, // 0 is left out
-		`\n +{\n +"name": "x",\n`:                       1,
-		`\n +"session": "b.jsonl",\n +"agent": "a1",\n`: 1,
-		`\n +"more": "3 [0-9a-f]{16}"\n`:                1,
-		`\n +"p": {\n`:                                  3,
-	} {
-		if got := len(regexp.MustCompile(line).FindAllString(text, -1)); got != times {
-			t.Errorf("%d times %s in\n%s", got, line, text)
-		}
-	}
+	must.Rows(t, `
+\n +"cost_usd": 18\.745333,\n | 1
+\n +"misses": null,\n   | 1
+\n +"calls": 100,\n     | 4
+"\"refused\": "         | 3  # 0 is left out
+\n +{\n +"name": "x",\n | 1
+\n +"session": "b.jsonl",\n +"agent": "a1",\n | 1
+\n +"more": "3 [0-9a-f]{16}"\n | 1
+\n +"p": {\n            | 3
+`, func(line string, times int) {
+		must.Equal(t, len(regexp.MustCompile(line).FindAllString(text, -1)), times, line, text)
+	})
 	other := slices.Clone(r)
 	other[1].Policy = decodePolicy(t, "p.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 1}")
 	was, now := strings.Split(text, "\n"), strings.Split(write(NewBaseline(conf, other, "1.0")), "\n")
@@ -437,51 +424,47 @@ func TestBaselineRoundTrip(t *testing.T) {
 		t.Errorf("%d of %d lines differ from %d for one key", differ, len(now), len(was))
 	}
 	b := must.Get(ReadBaseline("b.json", []byte(text), "tool --update"))(t)
-	if again := write(b); again != text {
-		t.Errorf("%s\n%s", text, again)
-	}
+	must.Equal(t, write(b), text)
 	if got := Judge(conf, r, b, CheckRun{Tool: "1.0"}); !got.Passed || got.Counts.OK != len(r) {
 		t.Errorf("%+v", got)
 	}
-	for bad, want := range map[string]string{
-		"":                                 "b.json:1: not a baseline: unexpected end of JSON input: make",
-		"[]":                               "b.json:1: not a baseline: array in place of a map: make",
-		"null":                             "b.json: schema \"\" is not ctxkit.baseline/v3: make",
-		`{"schema": 3}`:                    "b.json:1: not a baseline: schema has the wrong kind (number): make",
-		`{"schema": "ctxkit.baseline/v4"}`: "b.json: schema \"ctxkit.baseline/v4\" is not ctxkit.baseline/v3: make",
-		"{\n\"schema\": \"ctxkit.baseline/v2\",\n<":                 "b.json:3: not a baseline: invalid character '<'",
-		`{"schema": "ctxkit.baseline/v2", "more": 1}`:               `not a baseline: unknown field "more": make`,
-		"{\"schema\": \"ctxkit.baseline/v2\",\n\"cases\": 3}":       "b.json:2: not a baseline: cases has the wrong kind (number): make",
-		`{"schema": "ctxkit.baseline/v2", "cases": [{"name": []}]}`: "not a baseline: cases.name has the wrong kind (array): make",
-	} {
+	must.Rows(t, `
+""            | b.json:1: not a baseline: unexpected end of JSON input: make
+[]            | b.json:1: not a baseline: array in place of a map: make
+null          | b.json: schema "" is not ctxkit.baseline/v3: make
+{"schema": 3} | b.json:1: not a baseline: schema has the wrong kind (number): make
+{"schema": "ctxkit.baseline/v4"} | b.json: schema "ctxkit.baseline/v4" is not ctxkit.baseline/v3: make
+"{\n\"schema\": \"ctxkit.baseline/v2\",\n<" | b.json:3: not a baseline: invalid character '<'
+{"schema": "ctxkit.baseline/v2", "more": 1} | not a baseline: unknown field "more": make
+"{\"schema\": \"ctxkit.baseline/v2\",\n\"cases\": 3}" | b.json:2: not a baseline: cases has the wrong kind (number): make
+{"schema": "ctxkit.baseline/v2", "cases": [{"name": []}]} | not a baseline: cases.name has the wrong kind (array): make
+`, func(bad, want string) {
 		_, err := ReadBaseline("b.json", []byte(bad), "tool --update")
 		if err == nil || !strings.HasPrefix(err.Error(), "b.json:") || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--update") {
 			t.Errorf("%s: %v, want %q", bad, err, want)
 		}
-	}
+	})
 }
 
 // TestIsBaseline holds which files --update may replace.
 func TestIsBaseline(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"schema": "ctxkit.baseline/v2"}`:                true,
-		`{"schema": "ctxkit.baseline/v1", "more": 1}`:     true,
-		`{"tool": "1", "schema": "ctxkit.baseline/v2"}`:   true,
-		"{\n  \"schema\": \"ctxkit.baseline/v2\",\n<<<<<": true,
-		`{"schema": "ctxkit.baseline/v2"`:                 true,
-		"":                                                false,
-		"[]":                                              false,
-		"null":                                            false,
-		"version: 1":                                      false,
-		`{"schema": "ctxkit.replay/v1"}`:                  false,
-		`{"schema": ["ctxkit.baseline/v2"]}`:              false,
-		`{"schema": 3`:                                    false,
-		`{"type": "user", "schema": 1}` + "\n" + `{"schema": "ctxkit.baseline/v2"}`: false,
-	} {
-		if IsBaseline([]byte(text)) != want {
-			t.Errorf("%s: want %v", text, want)
-		}
-	}
+	must.Rows(t, `
+{"schema": "ctxkit.baseline/v2"} | true
+{"schema": "ctxkit.baseline/v1", "more": 1} | true
+{"tool": "1", "schema": "ctxkit.baseline/v2"} | true
+"{\n  \"schema\": \"ctxkit.baseline/v2\",\n<<<<<" | true
+{"schema": "ctxkit.baseline/v2" | true
+""           | false
+[]           | false
+null         | false
+version: 1   | false
+{"schema": "ctxkit.replay/v1"} | false
+{"schema": ["ctxkit.baseline/v2"]} | false
+{"schema": 3 | false
+"{\"type\": \"user\", \"schema\": 1}\n{\"schema\": \"ctxkit.baseline/v2\"}" | false
+`, func(text string, want bool) {
+		must.Equal(t, IsBaseline([]byte(text)), want, text)
+	})
 }
 
 // TestEventKeeps holds that whatever changes of an event but its words changes what a baseline keeps of it.
@@ -498,9 +481,7 @@ func TestEventKeeps(t *testing.T) {
 		return r.Events[0]
 	}
 	was := make(func(*replay.Event) {})
-	if make(func(e *replay.Event) { e.Reason = "other words" }) != was {
-		t.Error("words count")
-	}
+	must.Equal(t, make(func(e *replay.Event) { e.Reason = "other words" }), was, "words count")
 	for name, change := range map[string]func(e *replay.Event){
 		"request": func(e *replay.Event) { e.Request = nil }, "stage": func(e *replay.Event) { e.Stage = "z" }, "kind": func(e *replay.Event) { e.Kind = "remove" },
 		"trigger": func(e *replay.Event) { e.Trigger = "" }, "before": func(e *replay.Event) { e.Before++ }, "after": func(e *replay.Event) { e.After++ },

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/cache"
@@ -54,22 +55,28 @@ func TestFiguresOfATimeline(t *testing.T) {
 		},
 	}
 	v := Of(tl)
-	for name, want := range map[string]float64{
-		"requests": 3, "calls": 4, "model_peak": 100, "model_mean": 50, "payload_input": 150, "tokens_saved": 30, "cache_read": 90, "cache_write_5m": 40,
-		"uncached": 20, "cost_usd": 1.5, "compactions": 1, "cleared_results": 2, "cleared_tokens": 12,
-		"client_pre_tokens": 2090, "client_tokens_saved": 10,
-	} {
-		if got := v.get(name); got.Cmp(decimal(want)) != 0 {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
-	}
-	if v.get("misses").Known || v.get("refetch_tokens").Known {
-		t.Error("figures that were not worked out have values")
-	}
+	must.Rows(t, `
+requests            | 3
+calls               | 4
+model_peak          | 100
+model_mean          | 50
+payload_input       | 150
+tokens_saved        | 30
+cache_read          | 90
+cache_write_5m      | 40
+uncached            | 20
+cost_usd            | 1.5
+compactions         | 1
+cleared_results     | 2
+cleared_tokens      | 12
+client_pre_tokens   | 2090
+client_tokens_saved | 10
+`, func(name string, want float64) {
+		must.Equal(t, v.get(name).Cmp(decimal(want)), 0, name)
+	})
+	must.Say(t, "false false", v.get("misses").Known, v.get("refetch_tokens").Known)
 	tl.Regret = &regret.Regret{Misses: make([]regret.Miss, 2), Tokens: 300, MedianDistance: 4.5}
-	if v := Of(tl); v.get("median_distance").String() != "4.5" {
-		t.Errorf("distance %v", v.get("median_distance"))
-	}
+	must.Equal(t, Of(tl).get("median_distance").String(), "4.5")
 	if v := Of(tl); v.get("misses").String() != "2" || v.get("refetch_tokens").String() != "300" {
 		t.Errorf("misses %v, tokens %v", v.get("misses"), v.get("refetch_tokens"))
 	}
@@ -79,9 +86,7 @@ func TestFiguresOfATimeline(t *testing.T) {
 	} else if data, err := json.Marshal(v); err != nil || strings.Contains(string(data), "cost_usd") || !strings.Contains(string(data), `"calls":4`) {
 		t.Errorf("got %s, %v", data, err)
 	}
-	if v := Of(&replay.Timeline{}); v.get("cost_usd").String() != "0" {
-		t.Errorf("no request costs %v", v.get("cost_usd"))
-	}
+	must.Equal(t, Of(&replay.Timeline{}).get("cost_usd").String(), "0")
 }
 
 // decimal is a number as it is written; NaN is not known.
@@ -112,12 +117,8 @@ func TestTotalsAndSpread(t *testing.T) {
 	if got := a("payload_input"); got.Total != decimal(60) || got.Median != decimal(20) || got.P90.Cmp(decimal(28)) != 0 {
 		t.Errorf("sent: %+v", got)
 	}
-	if got := a("model_peak"); got.Total != decimal(30) {
-		t.Errorf("the peak of all is %v, want the highest", got.Total)
-	}
-	if got := a("model_mean"); got.Total.Cmp(decimal(22)) != 0 {
-		t.Errorf("the mean of all is %v, want 22: (10 + 3x30 + 6x20) / 10", got.Total)
-	}
+	must.Equal(t, a("model_peak").Total, decimal(30))
+	must.Equal(t, a("model_mean").Total.Cmp(decimal(22)), 0)
 	if c.Differ != 0 && c.Differ != 2 || c.DifferPolicy != 1 {
 		t.Errorf("most different is %d, policy %d", c.Differ, c.DifferPolicy)
 	}
@@ -145,14 +146,17 @@ func TestUnknownValues(t *testing.T) {
 	if got := c.Policies[0].Figures[index("model_peak")]; got.Total != decimal(10) {
 		t.Errorf("peak %+v", got)
 	}
-	if c.Differ != -1 {
-		t.Errorf("one policy differs from itself in session %d", c.Differ)
-	}
+	must.Equal(t, c.Differ, -1)
 }
 
 func TestGroups(t *testing.T) {
 	sessions := []ComparedSession{sessionOf("1", "m", "2.1.10", 1, 1), sessionOf("2", "n", "2.1.9", 1, 1), sessionOf("3", "m", "", 1, 1)}
-	for by, want := range map[Group][]string{ByModel: {"m", "n"}, ByVersion: {"(none)", "2.1.9", "2.1.10"}, ByProject: {"p"}, ByNothing: {""}} {
+	must.Rows(t, `
+model   | ["m", "n"]
+version | ["(none)", "2.1.9", "2.1.10"]
+project | ["p"]
+""      | [""]
+`, func(by Group, want []string) {
 		var got []string
 		n := 0
 		for _, c := range Compare([]string{"a"}, sessions, by) {
@@ -162,25 +166,24 @@ func TestGroups(t *testing.T) {
 		if !slices.Equal(got, want) || n != len(sessions) {
 			t.Errorf("by %q: %q with %d sessions, want %q", by, got, n, want)
 		}
-	}
+	})
 }
 
 func TestQuantile(t *testing.T) {
-	for _, c := range []struct {
-		values []float64
-		tenths int
-		want   float64
-	}{
-		{[]float64{5}, 5, 5}, {[]float64{1, 3}, 5, 2}, {[]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, 9, 10}, {[]float64{1, 2}, 10, 2}, {[]float64{1, 2}, 9, 1.9},
-	} {
+	must.Rows(t, `
+# values | tenths | want
+[5]    | 5  | 5
+[1, 3] | 5  | 2
+[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] | 9  | 10
+[1, 2] | 10 | 2
+[1, 2] | 9  | 1.9
+`, func(theValues []float64, tenths int, want float64) {
 		var values Values
-		for _, x := range c.values {
+		for _, x := range theValues {
 			values = append(values, decimal(x))
 		}
-		if got := quantile(values, c.tenths); got.Cmp(decimal(c.want)) != 0 {
-			t.Errorf("%v tenths of %v are below %v, want %v", c.tenths, c.values, got, c.want)
-		}
-	}
+		must.Equal(t, quantile(values, tenths).Cmp(decimal(want)), 0, tenths, theValues, want)
+	})
 }
 
 // get is the value of a figure by its name.

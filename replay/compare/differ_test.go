@@ -3,9 +3,9 @@ package compare
 import (
 	"math"
 	"reflect"
-	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -70,16 +70,12 @@ func TestApart(t *testing.T) {
 		{sent(1, 10, 20, 30), sent(1, 10, 25, 24), 3},
 		{sent(1, 10, 20, 30), sent(2, 10, 20, 30), 1},
 	} {
-		if got := Apart(c.a, c.b); got != c.want {
-			t.Errorf("most apart at request %d, want %d", got, c.want)
-		}
+		must.Equal(t, Apart(c.a, c.b), c.want)
 	}
 }
 
 func TestUnpricedModels(t *testing.T) {
 	list := []ComparedSession{{Origin: Origin{Session: "1", File: "a"}}, {Origin: Origin{Session: "2", File: "b"}, Unpriced: []string{"z", "c"}}, {Origin: Origin{Session: "3", Agent: "x", File: "b"}, Unpriced: []string{"z"}}}
 	want := []Unpriced{{"c", 1, Origin{Session: "2", File: "b"}}, {"z", 2, Origin{Session: "2", File: "b"}}}
-	if got := UnpricedModels(list); !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	must.Equal(t, UnpricedModels(list), want)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -23,7 +24,5 @@ func TestFaults(t *testing.T) {
 		"3 edits before thinking that the model preserves (preserved_thinking)",
 		"4 compactions that freed less than a tenth (thrash)", "1,005 failed compactions (failed_compactions)",
 	}
-	if !slices.Equal(got, want) || len(Faults(&replay.Timeline{})) > 0 {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Say(t, "true 0", slices.Equal(got, want), len(Faults(&replay.Timeline{})))
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/compare"
@@ -89,13 +87,8 @@ func TestKept(t *testing.T) {
 		"full": keptInput(t), "nothing": {}, "empty lists": {Warnings: keptInput(t).Warnings[:0], Sessions: []*compare.Kept{}},
 	} {
 		data := must.Get(want.Encode())(t)
-		got, err := compare.DecodeKept(data)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s: %s", name, d)
-		}
+		got := must.Get(compare.DecodeKept(data))(t)
+		must.Equal(t, got, want, name)
 		for i := range data {
 			if _, err := compare.DecodeKept(data[:i]); err == nil {
 				t.Errorf("%s: cut at byte %d of %d, it is read", name, i, len(data))
@@ -123,9 +116,7 @@ func FuzzDecodeKept(f *testing.F) {
 			t.Skip() // a time of a zone that is not written
 		}
 		same := must.Get(compare.DecodeKept(again))(t)
-		if d := cmp.Diff(k, same); d != "" {
-			t.Error(d)
-		}
+		must.Equal(t, same, k)
 		for _, by := range []compare.Group{compare.ByNothing, compare.ByProject} {
 			var sessions []compare.ComparedSession
 			for _, one := range k.Sessions {

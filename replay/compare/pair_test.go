@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/exact"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -35,9 +36,7 @@ func TestPair(t *testing.T) {
 	if v.Sessions != 3 || v.Projects != 2 || v.First != decimal(2100) || v.Difference != decimal(1) || v.Lower != 1 || v.Even != 1 || v.Higher != 1 {
 		t.Errorf("cost: %+v", v)
 	}
-	if v.Interval.Value.String() != "0.00047619" || v.Interval.Lower.Known || v.Conclusion() != VerdictTooFew {
-		t.Errorf("two projects: %+v, %q", v.Interval, v.Conclusion())
-	}
+	must.Say(t, "0.00047619 false too_few", v.Interval.Value.String(), v.Interval.Lower.Known, v.Conclusion())
 	if v := c.Pairs[1].Figures[index("model_mean")]; v.First.Cmp(decimal(820)) != 0 || v.Difference.String() != "2.2" || v.Interval.Value.String() != "0.002682927" {
 		t.Errorf("means are by requests: %+v", v) // 11 / 4100
 	}
@@ -76,41 +75,35 @@ func TestBound(t *testing.T) {
 	if got := c.Policies[1]; got.Figures[cost].Total != decimal(400) || got.Common[cost].Total != decimal(360) {
 		t.Errorf("cost of all %v, of the common sessions %v", got.Figures[cost].Total, got.Common[cost].Total)
 	}
-	if len(c.Pairs[1].Sessions) != 18 || len(c.Pairs[2].Sessions) != 17 {
-		t.Errorf("pairs of %d and %d sessions", len(c.Pairs[1].Sessions), len(c.Pairs[2].Sessions))
-	}
+	must.Say(t, "18 17", len(c.Pairs[1].Sessions), len(c.Pairs[2].Sessions))
 }
 
 func TestVerdicts(t *testing.T) {
-	for _, c := range []struct {
-		values    [][2]float64
-		projects  int
-		want      Conclusion
-		effective string
-	}{
-		{nil, 9, VerdictNone, ""},
-		{[][2]float64{{10, 10}, {20, 20}}, 9, VerdictSame, "1.8"},
-		{[][2]float64{{10, 11}, {20, 22}, {30, 33}, {10, 11}}, 9, VerdictTooFew, "3.3"},
-		{[][2]float64{{10, 11}, {10, 12}, {10, 11}, {10, 11}}, 9, VerdictMore, "4"},
-		{[][2]float64{{10, 9}, {20, 18}, {30, 27}, {10, 9}, {10, 9}}, 1, VerdictLess, "4"},
-		{[][2]float64{{10, 11}, {20, 22}, {30, 33}, {10, 11}, {10, 11}}, 2, VerdictTooFew, "1.9"},
-		{[][2]float64{{100, 101}, {20, 22}, {30, 33}, {10, 11}, {10, 11}}, 9, VerdictTooFew, "2.5"}, // four have 90 %
-		{[][2]float64{{100, 101}, {20, 22}, {20, 23}, {20, 23}, {20, 21}, {3, 1}}, 9, VerdictMore, "2.9"},
-		{[][2]float64{{100, 101}, {20, 22}, {20, 23}, {20, 19}, {20, 21}, {3, 1}}, 9, VerdictTooFew, "2.9"},
-		{[][2]float64{{1000, 1001}, {2000, 2002}, {2000, 2001}, {1000, 1001}, {1000, 1002}}, 9, VerdictEven, "4.5"},
-		{[][2]float64{{1000, 1004}, {2000, 2008}, {2000, 2007}, {1000, 1004}, {1000, 1006}}, 9, VerdictSmall, "4.5"},
-		{[][2]float64{{1000, 1001}, {2000, 2002}, {2000, 2001}, {1000, 1001}, {1000, 1030}}, 9, VerdictUnknown, "4.5"},
-		{[][2]float64{{10, 11}, {20, 18}, {30, 33}, {10, 9}, {10, 11}}, 9, VerdictUnknown, "4"},
-	} {
+	must.Rows(t, `
+# values | projects | want | effective
+null                 | 9 | ""            | ""
+[[10, 10], [20, 20]] | 9 | same          | 1.8
+[[10, 11], [20, 22], [30, 33], [10, 11]] | 9 | too_few       | 3.3
+[[10, 11], [10, 12], [10, 11], [10, 11]] | 9 | more          | 4
+[[10, 9], [20, 18], [30, 27], [10, 9], [10, 9]] | 1 | less          | 4
+[[10, 11], [20, 22], [30, 33], [10, 11], [10, 11]] | 2 | too_few       | 1.9
+[[100, 101], [20, 22], [30, 33], [10, 11], [10, 11]] | 9 | too_few       | 2.5  # four have 90 %
+[[100, 101], [20, 22], [20, 23], [20, 23], [20, 21], [3, 1]] | 9 | more          | 2.9
+[[100, 101], [20, 22], [20, 23], [20, 19], [20, 21], [3, 1]] | 9 | too_few       | 2.9
+[[1000, 1001], [2000, 2002], [2000, 2001], [1000, 1001], [1000, 1002]] | 9 | even          | 4.5
+[[1000, 1004], [2000, 2008], [2000, 2007], [1000, 1004], [1000, 1006]] | 9 | small         | 4.5
+[[1000, 1001], [2000, 2002], [2000, 2001], [1000, 1001], [1000, 1030]] | 9 | no_difference | 4.5
+[[10, 11], [20, 18], [30, 33], [10, 9], [10, 11]] | 9 | no_difference | 4
+`, func(values [][2]float64, projects int, want Conclusion, effective string) {
 		var sessions []ComparedSession
-		for i, v := range c.values {
-			sessions = append(sessions, sessionOf(fmt.Sprint(i), "m", "v", 1, v[0], v[1]).in(fmt.Sprint(i%c.projects)))
+		for i, v := range values {
+			sessions = append(sessions, sessionOf(fmt.Sprint(i), "m", "v", 1, v[0], v[1]).in(fmt.Sprint(i%projects)))
 		}
 		v := Compare([]string{"a", "b"}, sessions, ByNothing)[0].Pairs[1].Figures[index("cost_usd")]
-		if got := v.Conclusion(); got != c.want || v.Interval.Effective.String() != c.effective {
-			t.Errorf("%v in %d projects: %q over %s clusters, want %q over %s", c.values, c.projects, got, v.Interval.Effective, c.want, c.effective)
+		if got := v.Conclusion(); got != want || v.Interval.Effective.String() != effective {
+			t.Errorf("%v in %d projects: %q over %s clusters, want %q over %s", values, projects, got, v.Interval.Effective, want, effective)
 		}
-	}
+	})
 }
 
 // TestJudgedWithoutPrices holds that what is sent is judged where no cost is known, and that a cost is compared where
@@ -138,13 +131,18 @@ func TestJudgedWithoutPrices(t *testing.T) {
 // TestJudgedByFit holds that a cost is judged only where the simulated cache fits the sessions.
 func TestJudgedByFit(t *testing.T) {
 	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
-	for simulated, want := range map[int64]string{1040: "cost_usd", 960: "cost_usd", 1060: "payload_input", 940: "payload_input"} {
+	must.Rows(t, `
+1040 | cost_usd
+960  | cost_usd
+1060 | payload_input
+940  | payload_input
+`, func(simulated int64, want string) {
 		one := sessionOf("1", "m", "v", 1, 100, 90).in("p")
 		one.Billed.Fit = &replay.CacheFit{Requests: 3, Recorded: 3, Near: 3, Billed: usd(1000), Simulated: usd(simulated)}
 		if c := Compare([]string{"a", "b"}, []ComparedSession{one}, ByNothing)[0]; c.Judged != index(want) {
 			t.Errorf("%d of 1000: judged by %s, want %s", simulated, Names()[c.Judged], want)
 		}
-	}
+	})
 }
 
 // TestPairsStandAlone holds that neither the order of the sessions nor another policy, such as a near-copy, changes what

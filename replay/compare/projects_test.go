@@ -3,6 +3,7 @@ package compare_test
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
 
@@ -28,9 +29,7 @@ func TestJoinProjects(t *testing.T) {
 		}
 		compare.JoinProjects(sessions)
 		for i, s := range list {
-			if got := sessions[i].Project; got != s[2] {
-				t.Errorf("%q is of project %q", s, got)
-			}
+			must.Equal(t, sessions[i].Project, s[2], s)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
 )
@@ -16,12 +17,8 @@ func TestSeries(t *testing.T) {
 		}
 		return tl
 	}
-	if got := compare.Series(requests(0)); len(got) != 0 {
-		t.Errorf("no requests: %v", got)
-	}
-	if got := compare.Series(requests(3)); !slices.Equal(got, []int{1, 2, 3}) {
-		t.Errorf("three requests: %v", got)
-	}
+	must.Equal(t, len(compare.Series(requests(0))), 0)
+	must.Equal(t, compare.Series(requests(3)), []int{1, 2, 3})
 	for _, n := range []int{159, 160, 161, 1000} {
 		got := compare.Series(requests(n))
 		if len(got) != min(n, compare.SeriesPoints) || !slices.IsSorted(got) || got[len(got)-1] != n || got[0] != max(n/compare.SeriesPoints, 1) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
@@ -29,9 +30,7 @@ func TestUnseen(t *testing.T) {
 		{[]ComparedSession{session("p", seen, none), session("p", seen, none)}, "30 of 1, shipped false: [3 3], [6000 6000]"},
 	} {
 		u := unseen(c.sessions)
-		if got := fmt.Sprintf("%d of %d, shipped %v: %v, %v", u.Times, u.Projects, u.Shipped, u.Requests, u.Tokens); got != c.want {
-			t.Errorf("got %s, want %s", got, c.want)
-		}
+		must.Equal(t, fmt.Sprintf("%d of %d, shipped %v: %v, %v", u.Times, u.Projects, u.Shipped, u.Requests, u.Tokens), c.want)
 	}
 }
 
@@ -69,8 +68,6 @@ func TestCorrection(t *testing.T) {
 		if k := Compare([]string{"a", "b"}, c.sessions, ByNothing)[0].Pairs[1].Correction; k != nil {
 			got = fmt.Sprintf("%s: %d, %v to %v, each %v to %v, break-even %v or %v", k.Stability, k.Extra, k.Corrected[0], k.Corrected[1], k.Each[0], k.Each[1], k.BreakEven, k.BreakEvenRequests)
 		}
-		if got != c.want {
-			t.Errorf("got  %s\nwant %s", got, c.want)
-		}
+		must.Equal(t, got, c.want)
 	}
 }

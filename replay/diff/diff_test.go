@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -104,9 +102,7 @@ func TestCompare(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			conv := said(4)
 			d := must.Get(diff.Compare(viewAt(t, conv, 4, tt.left...), viewAt(t, conv, 4, tt.right...)))(t)
-			if diff := cmp.Diff(tt.want, rows(d)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			must.Equal(t, rows(d), tt.want)
 			before, after, messages := 0, 0, 0
 			for _, r := range d.Stat() {
 				before, after, messages = before+r.Before, after+r.After, messages+r.Messages
@@ -149,12 +145,8 @@ func TestBetween(t *testing.T) {
 			if d.First != nil {
 				d.First.Side.Request = 0
 			}
-			if diff := cmp.Diff(tt.want, d.First); diff != "" {
-				t.Errorf("first change -want +got\n%s", diff)
-			}
-			if diff := cmp.Diff(tt.rows, rows(d)); diff != "" {
-				t.Errorf("-want +got\n%s", diff)
-			}
+			must.Equal(t, d.First, tt.want)
+			must.Equal(t, rows(d), tt.rows)
 		})
 	}
 }
@@ -176,9 +168,7 @@ func TestMarks(t *testing.T) {
 		{Before: 2, Request: 2, Stage: "s", Kind: policy.KindClear, Edits: 2, TokensBefore: 2, TokensAfter: 2},
 		{Before: 3, Request: 3, Stage: "s", Kind: policy.KindSummarize, Edits: 1, TokensBefore: 3, TokensAfter: 2, Head: "c", Tail: "c"},
 	}
-	if diff := cmp.Diff(want, diff.Marks(v)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	must.Equal(t, diff.Marks(v), want)
 	// One mark holds a restart and what was not read back.
 	gone := put(3, 0, "")
 	gone.Trigger, gone.New = policy.TriggerRestart, &policy.Content{Gone: true}
@@ -188,9 +178,7 @@ func TestMarks(t *testing.T) {
 		{Before: 3, Request: 3, Stage: "s", Kind: policy.KindRestart, Reason: "why", Edits: 2, TokensBefore: 2, TokensAfter: 0},
 		{Before: 4, Request: 4, Stage: "s", Kind: policy.KindClear, Edits: 1, TokensBefore: 1, TokensAfter: 1},
 	}
-	if diff := cmp.Diff(want, diff.Marks(v)); diff != "" {
-		t.Errorf("restart: -want +got\n%s", diff)
-	}
+	must.Equal(t, diff.Marks(v), want)
 }
 
 // A block in whose place nothing stands is told from one of no text.

@@ -190,9 +190,7 @@ func checkViews(t *testing.T, rec *replay.Record, pol *policy.Policy, some int) 
 	conv := rec.Conv
 	tl := must.Get(rec.Replay(pol, replay.Options{}))(t)
 	for _, f := range tl.Findings {
-		if f.Kind != replay.FindingTranscript {
-			t.Errorf("%s %s: %+v", conv.Path, pol.Name, f)
-		}
+		must.Equal(t, f.Kind, replay.FindingTranscript, conv.Path, pol.Name, f)
 	}
 	if len(conv.Requests) == 0 {
 		return
@@ -282,12 +280,16 @@ const shipped = "../../testdata/sessions"
 
 // TestRebuild holds that raw and edits make the view, on the sample sessions and every built-in policy.
 func TestRebuild(t *testing.T) {
-	policies, some := presets(t), 1
+	policies, some, turn := presets(t), 1, 0
 	if os.Getenv("CTXKIT_LONG") == "1" {
 		some = 4
 	}
 	loadAll(t, globs(t, shipped, "*.jsonl", "*/*.jsonl", "*/*/subagents/*.jsonl"), func(rec *replay.Record) {
-		for _, pol := range policies {
+		turn++
+		for i, pol := range policies {
+			if (i+turn)%4 > 0 && !must.CI() {
+				continue
+			}
 			checkViews(t, rec, pol, some)
 		}
 	})

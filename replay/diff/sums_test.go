@@ -25,7 +25,7 @@ func checkSums(t *testing.T, rec *replay.Record, against, pol *policy.Policy, on
 		name = against.Name
 	}
 	var sums diff.Sums
-	err := rec.EachPair(against, pol, replay.Options{}, func(n int, left, right *view.View) bool {
+	must.Do(t, rec.EachPair(against, pol, replay.Options{}, func(n int, left, right *view.View) bool {
 		if lots.IntN(oneIn) > 0 && n <= len(rec.Conv.Requests) {
 			return true
 		}
@@ -38,10 +38,7 @@ func checkSums(t *testing.T, rec *replay.Record, against, pol *policy.Policy, on
 			t.Errorf("%s, %s to %s, request %d: -want +got\n%s", rec.Conv.Path, name, pol.Name, n, d)
 		}
 		return !t.Failed()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // TestSums holds that sums that go on from request to request are those of each request alone: on the sample sessions, of
@@ -51,7 +48,9 @@ func TestSums(t *testing.T) {
 	turn := 0
 	loadAll(t, globs(t, shipped, "*.jsonl", "*/*.jsonl", "*/*/subagents/*.jsonl"), func(rec *replay.Record) {
 		for i, pol := range policies {
-			turn++
+			if turn++; turn%5 > 0 && !must.CI() {
+				continue
+			}
 			checkSums(t, rec, nil, pol, 30)
 			checkSums(t, rec, policies[(i+turn)%len(policies)], pol, 30)
 		}

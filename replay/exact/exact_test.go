@@ -5,23 +5,40 @@ import (
 	"math"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 func TestText(t *testing.T) {
-	for _, tt := range []struct {
-		in, want, two string // "": refused
-	}{
-		{"0", "0", "0.00"}, {"-0", "0", "0.00"}, {"1.50", "1.5", "1.50"}, {"-0.005", "-0.005", "-0.01"}, {"0.0049", "0.0049", "0.00"},
-		{".5", "0.5", "0.50"}, {"+2.", "2", "2.00"}, {"1e3", "1000", "1000.00"}, {"12e-4", "0.0012", "0.00"}, {"9223372036854775807", "9223372036854775807", "9223372036854775807.00"},
-		{"0.000000000000001", "0.000000000000001", "0.00"}, {"0.0000000000000001", "", ""}, {"9223372036854775808", "", ""}, {"1e99", "", ""},
-		{"", "", ""}, {".", "", ""}, {"1/2", "", ""}, {"0x1", "", ""}, {"1_0", "", ""}, {"nan", "", ""}, {"1e", "", ""},
-	} {
-		d, ok := exact.Parse(tt.in)
-		if ok != (tt.want != "") || d.String() != tt.want || ok && d.Text(2) != tt.two {
-			t.Errorf("%q is %q, %q (%v), want %q, %q", tt.in, d, d.Text(2), ok, tt.want, tt.two)
+	must.Rows(t, `
+# in | want | two
+0                   | 0                   | 0.00
+-0                  | 0                   | 0.00
+1.50                | 1.5                 | 1.50
+-0.005              | -0.005              | -0.01
+0.0049              | 0.0049              | 0.00
+.5                  | 0.5                 | 0.50
++2.                 | 2                   | 2.00
+1e3                 | 1000                | 1000.00
+12e-4               | 0.0012              | 0.00
+9223372036854775807 | 9223372036854775807 | 9223372036854775807.00
+0.000000000000001   | 0.000000000000001   | 0.00
+0.0000000000000001  | ""                  | ""
+9223372036854775808 | ""                  | ""
+1e99                | ""                  | ""
+""                  | ""                  | ""
+.                   | ""                  | ""
+1/2                 | ""                  | ""
+0x1                 | ""                  | ""
+1_0                 | ""                  | ""
+nan                 | ""                  | ""
+1e                  | ""                  | ""
+`, func(in, want, two string) {
+		d, ok := exact.Parse(in)
+		if ok != (want != "") || d.String() != want || ok && d.Text(2) != two {
+			t.Errorf("%q is %q, %q (%v), want %q, %q", in, d, d.Text(2), ok, want, two)
 		}
-	}
+	})
 }
 
 func TestArithmetic(t *testing.T) {
@@ -51,12 +68,8 @@ func TestArithmetic(t *testing.T) {
 	if unknown.Cmp(d("-5")) >= 0 || d("2.50").Cmp(exact.Of(25, 1)) != 0 || d("1e9").Cmp(d("0.000000001")) <= 0 {
 		t.Error("numbers are out of order")
 	}
-	if !d("2").Within(d("0.02"), d("-100")) || d("2.000000001").Within(d("0.02"), d("100")) {
-		t.Error("a share is not exact")
-	}
-	if n, ok := exact.Of(2500, 3).At(1); n != 25 || !ok {
-		t.Errorf("%d, %v", n, ok)
-	}
+	must.Say(t, "true false", d("2").Within(d("0.02"), d("-100")), d("2.000000001").Within(d("0.02"), d("100")))
+	must.Both(exact.Of(2500, 3).At(1))(t, 25, true)
 	if _, ok := d("2.55").At(1); ok {
 		t.Error("a digit was lost")
 	}
@@ -69,7 +82,12 @@ func TestJSON(t *testing.T) {
 	type doc struct {
 		A exact.Decimal `json:"a,omitzero"`
 	}
-	for in, want := range map[string]string{`{"a":0.10}`: `{"a":0.1}`, `{"a":1e2}`: `{"a":100}`, `{"a":null}`: `{}`, `{}`: `{}`} {
+	must.Rows(t, `
+{"a":0.10} | {"a":0.1}
+{"a":1e2}  | {"a":100}
+{"a":null} | {}
+{}         | {}
+`, func(in, want string) {
 		var x doc
 		if err := json.Unmarshal([]byte(in), &x); err != nil {
 			t.Errorf("%s: %v", in, err)
@@ -77,7 +95,7 @@ func TestJSON(t *testing.T) {
 		if out, err := json.Marshal(x); err != nil || string(out) != want {
 			t.Errorf("%s: %s, %v, want %s", in, out, err, want)
 		}
-	}
+	})
 	for _, in := range []string{`{"a":"1"}`, `{"a":1e400}`, `{"a":{}}`, `{"a":0.00000000000000000001}`} {
 		if json.Unmarshal([]byte(in), &doc{}) == nil {
 			t.Errorf("%s is taken", in)

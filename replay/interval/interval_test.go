@@ -6,19 +6,30 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // TestStudent holds the bounds to the tables of the distribution.
 func TestStudent(t *testing.T) {
-	for _, c := range []struct{ freedom, probability, want float64 }{
-		{1, 0.9, 6.314}, {2, 0.9, 2.920}, {3, 0.9, 2.353}, {5, 0.9, 2.015}, {10, 0.9, 1.812}, {30, 0.9, 1.697}, {1000, 0.9, 1.646},
-		{2, 0.99, 9.925}, {5, 0.99, 4.032}, {5, 0.999, 6.869}, {3, 0.998, 10.215},
-	} {
-		if got := student(c.freedom, c.probability); math.Abs(got/c.want-1) > 0.002 {
-			t.Errorf("%v degrees of freedom, %v: %v, want %v", c.freedom, c.probability, got, c.want)
+	must.Rows(t, `
+# freedom | probability | want
+1    | 0.9   | 6.314
+2    | 0.9   | 2.920
+3    | 0.9   | 2.353
+5    | 0.9   | 2.015
+10   | 0.9   | 1.812
+30   | 0.9   | 1.697
+1000 | 0.9   | 1.646
+2    | 0.99  | 9.925
+5    | 0.99  | 4.032
+5    | 0.999 | 6.869
+3    | 0.998 | 10.215
+`, func(freedom, probability, want float64) {
+		if got := student(freedom, probability); math.Abs(got/want-1) > 0.002 {
+			t.Errorf("%v degrees of freedom, %v: %v, want %v", freedom, probability, got, want)
 		}
-	}
+	})
 }
 
 // TestFreedom holds the degrees of freedom to the sums that define them, and to n-1 for equal weights.
@@ -70,9 +81,7 @@ func TestGolden(t *testing.T) {
 			{Among(list, 7), [4]string{"0.018987342", "-0.125376", "0.16335", "6.2"}},
 			{Difference(list, b), [4]string{"0.007594937", "-0.053537", "0.068727", "6.2"}},
 		} {
-			if got := [4]string{c.got.Value.String(), c.got.Lower.String(), c.got.Upper.String(), c.got.Effective.String()}; got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
+			must.Equal(t, [4]string{c.got.Value.String(), c.got.Lower.String(), c.got.Upper.String(), c.got.Effective.String()}, c.want)
 		}
 	}
 	check()
@@ -104,9 +113,7 @@ func TestEdges(t *testing.T) {
 	if got := Of([]Ratio{{1 << 62, 1}}); got.Value.Known {
 		t.Errorf("a ratio that does not fit is %+v", got)
 	}
-	if got := Of([]Ratio{{-46, 100}, {-1, 20}, {5, 10}, {9, 1}}).Range; got != (Range{2, exact.Of(-460000, 6), exact.Of(-50000, 6)}) {
-		t.Errorf("the range of the clusters with nine tenths of the denominator is %+v", got)
-	}
+	must.Equal(t, Of([]Ratio{{-46, 100}, {-1, 20}, {5, 10}, {9, 1}}).Range, Range{2, exact.Of(-460000, 6), exact.Of(-50000, 6)})
 }
 
 // populations are clusters whose ratios and weights are as different as those of recorded projects: a few have most of
@@ -228,9 +235,7 @@ func TestScale(t *testing.T) {
 		return more
 	}
 	a, b, c := Of(list), Of(times(1000, 1000)), Of(times(2, 1))
-	if a != b {
-		t.Errorf("%+v in other units is %+v", a, b)
-	}
+	must.Equal(t, a, b)
 	if d := c.Upper.Sub(a.Upper.Times(2)).Abs(); d.Cmp(exact.Of(1, boundPlaces)) > 0 {
 		t.Errorf("twice the numerators: %+v, was %+v", c, a)
 	}

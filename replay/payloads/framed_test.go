@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -95,9 +96,7 @@ func TestFramed(t *testing.T) {
 		sent := sentOf(list(tt.sent)...)
 		other := bodyOf(list(tt.other)...)
 		Framed(sent, bodyOf(list(tt.rebuilt)...), other)
-		if got := textOfBody(sent); got != tt.want {
-			t.Errorf("%s: %s, want %s", name, got, tt.want)
-		}
+		must.Equal(t, textOfBody(sent), tt.want, name)
 		if got := (&wire.Body{Messages: other.Messages}); textOfBody(&requests.SentBody{Messages: sent.Messages}) != tt.want || len(got.Messages) != len(sent.Messages) {
 			t.Errorf("%s: %d messages with places, want %d", name, len(got.Messages), len(sent.Messages))
 		}
@@ -115,7 +114,5 @@ func TestFramedParams(t *testing.T) {
 		got = append(got, p.Name+"="+string(p.Value))
 	}
 	want := `thinking={} model="n" context_management={"edits":[{"type":"clear"}]} cache_control={"type":"ephemeral"}`
-	if text := strings.Join(got, " "); text != want {
-		t.Errorf("%s, want %s", text, want)
-	}
+	must.Equal(t, strings.Join(got, " "), want)
 }

@@ -45,13 +45,9 @@ func TestCompare(t *testing.T) {
 		got := compare(blocks.messages(messages(t, tt.want)), blocks.messages(messages(t, tt.got)), lines)
 		lines.line([]byte(`{"text":"one\n\theld \r\ntwo"}`))
 		got.settle(lines)
-		if n := got.Missing + got.Unheld + got.Extra + got.Placeholders + got.Moved; n != len(got.Differences) {
-			t.Errorf("%s: %d differences of %d", name, len(got.Differences), n)
-		}
+		must.Equal(t, got.Missing+got.Unheld+got.Extra+got.Placeholders+got.Moved, len(got.Differences))
 		got.Differences = nil
-		if fmt.Sprint(*got) != fmt.Sprint(tt.is) {
-			t.Errorf("%s: %+v, want %+v", name, *got, tt.is)
-		}
+		must.Equal(t, fmt.Sprint(*got), fmt.Sprint(tt.is), name, tt.is)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -49,9 +50,7 @@ func TestRows(t *testing.T) {
 		"compactions 0 0 [6 6] 0.166667 0.166667 0.166667 0 0 0\n",
 		"compacted from 0 0 [6 6] 2000 2020 2200 0.1 0.1 0.1\n",
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	must.Equal(t, fmt.Sprint(got), fmt.Sprint(want))
 	if rows := Rows(list[:8]); len(rows) > 0 {
 		t.Errorf("of too few sessions: %+v", rows)
 	}

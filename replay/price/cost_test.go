@@ -81,9 +81,7 @@ func TestMultipliers(t *testing.T) {
 		for what, x := range map[string][2]price.Price{
 			"5m write": {m.CacheWrite5m, m.Input / 1000 * write}, "1h write": {m.CacheWrite1h, 2 * m.Input}, "read": {m.CacheRead, m.Input / 1000 * read},
 		} {
-			if x[0] != x[1] {
-				t.Errorf("%s: a %s costs %v, want %v", m.ID, what, x[0].Dollars(), x[1].Dollars())
-			}
+			must.Equal(t, x[0], x[1], m.ID, what)
 		}
 	}
 }
@@ -105,30 +103,36 @@ func TestProviders(t *testing.T) {
 		{"kimi-k2.6", cache.Split{Read: 1_000_000}, 0, "0.16"},
 	} {
 		m := model(t, c.id)
-		if got := m.Cost(c.in, c.output).Decimal().String(); got != c.want {
-			t.Errorf("%s, %+v: %s, want %s", c.id, c.in, got, c.want)
-		}
+		must.Equal(t, m.Cost(c.in, c.output).Decimal().String(), c.want, c.id, c.in)
 	}
 }
 
 // TestMinimums: the shortest prefix each model caches, as documented.
 func TestMinimums(t *testing.T) {
-	for id, want := range map[string]int{
-		"claude-opus-5-5": 512, "claude-haiku-5-5": 512, "claude-opus-5": 512, "claude-fable-5": 512, "claude-mythos-5-1": 512,
-		"claude-opus-4-8": 1024, "claude-sonnet-5": 1024, "claude-sonnet-4-6": 1024, "claude-sonnet-4-5": 1024, "claude-opus-4-1": 1024,
-		"claude-opus-4-7": 2048, "claude-3-5-haiku": 2048, "claude-opus-4-6": 4096, "claude-opus-4-5": 4096, "claude-haiku-4-5": 4096,
-	} {
-		if m := model(t, id); m.MinCacheable != want {
-			t.Errorf("%s caches from %d tokens on, want %d", id, m.MinCacheable, want)
-		}
-	}
+	must.Rows(t, `
+claude-opus-5-5   | 512
+claude-haiku-5-5  | 512
+claude-opus-5     | 512
+claude-fable-5    | 512
+claude-mythos-5-1 | 512
+claude-opus-4-8   | 1024
+claude-sonnet-5   | 1024
+claude-sonnet-4-6 | 1024
+claude-sonnet-4-5 | 1024
+claude-opus-4-1   | 1024
+claude-opus-4-7   | 2048
+claude-3-5-haiku  | 2048
+claude-opus-4-6   | 4096
+claude-opus-4-5   | 4096
+claude-haiku-4-5  | 4096
+`, func(id string, want int) {
+		must.Equal(t, model(t, id).MinCacheable, want, id)
+	})
 }
 
 func TestAmount(t *testing.T) {
 	var sum price.USD
-	if sum.String() != "-" {
-		t.Errorf("an amount nobody knows is %s", sum)
-	}
+	must.Equal(t, sum.String(), "-", sum)
 	sum.Add(price.USD{})
 	if sum.Known {
 		t.Error("adding nothing made it known")
@@ -164,9 +168,7 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("%d models of %s", len(over.Models), over.AsOf)
 	}
 	m, ok := over.Find("claude-opus-4-6")
-	if !ok || m.CacheWrite5m != 5*usd || m.CacheWrite1h != 8*usd || m.CacheRead != usd*4/10 || m.Tier.CacheRead != usd*8/10 || m.Context != 0 {
-		t.Errorf("the row that replaces the embedded one is %+v", m)
-	}
+	must.Say(t, "true 5000000000 8000000000 400000000 800000000 0", ok, m.CacheWrite5m, m.CacheWrite1h, m.CacheRead, m.Tier.CacheRead, m.Context)
 	if m, ok := over.Find("gpt-9-20260101"); !ok || m.CacheRead != usd/2 || m.CacheWrite1h != 2*usd {
 		t.Errorf("the new row is %+v", m)
 	}
@@ -176,55 +178,54 @@ func TestReadFile(t *testing.T) {
 }
 
 func TestReadFileErrors(t *testing.T) {
-	for _, tt := range []struct{ data, want string }{
-		{``, `p.json:1:1: the file is empty: write a table of models, as docs/schemas/prices.v1.json describes it`},
-		{`[]`, `p.json:1:1: a list is not a price table: write keys and values, such as `},
-		{`{"models": [}`, `p.json:1:13: not YAML: `},
-		{"{\n \"modles\": []}", `p.json:2:2: unknown key "modles": did you mean models?`},
-		{`{"as_of": "2026-01-01"}`, `p.json:1:1: no models: list them under "models"`},
-		{`{"models": []}`, `p.json:1:12: models: the list is empty: list them under "models"`},
-		{`{"models": {}}`, `p.json:1:12: models: a map is not a list: `},
-		{`{"unit": "EUR"}`, `p.json:1:10: unit: "EUR" is not one of its values: write USD per million tokens`},
-		{`{"as_of": true}`, `p.json:1:11: as_of: true is not text: `},
-		{"{\"models\": [\n  {\"id\": \"a\", \"input\": \"1\"}]}", `p.json:2:24: models.input: "1" is not a number: `},
-		{"{\"models\": [\n  {\"id\": \"a\", \"input\": -1}]}", `p.json:2:24: models.input: -1 is out of range: give 0 or more`},
-		{`{"models": [{"id": "a", "input": 1e99, "output": 1}]}`, `p.json:1:34: models.input: 1e99 is out of range: give 1000000000 or less`},
-		{`{"models": [{"id": "a", "input": 0.0000000001, "output": 1}]}`, `p.json:1:34: models.input: 0.0000000001 has too many digits to be counted exactly: give at most 9 after the point`},
-		{`{"models": [{"id": "a", "input": 0.000000001, "output": 1}]}`, `p.json:1:13: models: the cache prices that follow from input 0.000000001 have too many digits to be counted exactly: give cache_write_5m and cache_read`},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "context": 1.5}]}`, `models.context: "1.5" is not a whole number: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "retired": 1}]}`, `models.retired: "1" is not true or false: `},
-		{`{"models": [{"input": 1, "output": 1}]}`, `p.json:1:13: models: no id: `},
-		{`{"models": [{"id": "[1m]", "input": 1, "output": 1}]}`, `p.json:1:13: models: a model without an id: `},
-		{`{"models": [{"id": "a", "input": 1}]}`, `p.json:1:13: models: no output: give the prices of input and output`},
-		{`{"models": [{"id": "a", "input": 1, "input": 1}]}`, `p.json:1:37: key "input" is here twice, first on line 1: keep one of them`},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}, {"id": "A", "input": 1, "output": 1}]}`, `p.json:1:51: the model "a" is listed twice: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tokenizer": "x"}]}`, `a has the tokenizer "x": write old or new`},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"input": 1, "output": 1}}]}`, `models.tier: no above_prompt_tokens: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1}}]}`, `models.tier: no output: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 0, "input": 1, "output": 1}}]}`, `models.tier.above_prompt_tokens: 0 is out of range: give 1 or more`},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1, "output": 1, "whole_request": false}}]}`, `models.tier: a tier for a part of the request: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "place", "values": ["x"], "times": 2}]}`, `p.json:1:73: modifiers.of: "place" is not one of its values: `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"values": ["x"], "times": 2}]}`, `p.json:1:66: modifiers: no of: write one of speed, `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "speed", "values": ["x"]}]}`, `p.json:1:66: modifiers: no factor of speed: give values, `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "web_search"}]}`, `p.json:1:66: modifiers: no price of a search: give usd_per_1000`},
-		{`{"models": [{"id": "a", "input": 1, "output": 1, "earlier": [{"input": 1, "output": 1}]}]}`, `models.earlier: no until: write the last day `},
-		{`{"models": [{"id": "a", "input": 1, "output": 1}]} x`, `p.json:1:52: not YAML: `},
-		{`{"models": [{"id": "a"`, `not YAML: `},
-	} {
-		_, err := price.ReadFile("p.json", []byte(tt.data))
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s\n got %v\nwant %s", tt.data, err, tt.want)
+	must.Rows(t, `
+""                      | p.json:1:1: the file is empty: write a table of models, as docs/schemas/prices.v1.json describes it
+[]                      | "p.json:1:1: a list is not a price table: write keys and values, such as "
+{"models": [}           | "p.json:1:13: not YAML: "
+"{\n \"modles\": []}"   | p.json:2:2: unknown key "modles": did you mean models?
+{"as_of": "2026-01-01"} | p.json:1:1: no models: list them under "models"
+{"models": []}          | p.json:1:12: models: the list is empty: list them under "models"
+{"models": {}}          | "p.json:1:12: models: a map is not a list: "
+{"unit": "EUR"}         | p.json:1:10: unit: "EUR" is not one of its values: write USD per million tokens
+{"as_of": true}         | "p.json:1:11: as_of: true is not text: "
+"{\"models\": [\n  {\"id\": \"a\", \"input\": \"1\"}]}" | "p.json:2:24: models.input: \"1\" is not a number: "
+"{\"models\": [\n  {\"id\": \"a\", \"input\": -1}]}" | p.json:2:24: models.input: -1 is out of range: give 0 or more
+{"models": [{"id": "a", "input": 1e99, "output": 1}]} | p.json:1:34: models.input: 1e99 is out of range: give 1000000000 or less
+{"models": [{"id": "a", "input": 0.0000000001, "output": 1}]} | p.json:1:34: models.input: 0.0000000001 has too many digits to be counted exactly: give at most 9 after the point
+{"models": [{"id": "a", "input": 0.000000001, "output": 1}]} | p.json:1:13: models: the cache prices that follow from input 0.000000001 have too many digits to be counted exactly: give cache_write_5m and cache_read
+{"models": [{"id": "a", "input": 1, "output": 1, "context": 1.5}]} | "models.context: \"1.5\" is not a whole number: "
+{"models": [{"id": "a", "input": 1, "output": 1, "retired": 1}]} | "models.retired: \"1\" is not true or false: "
+{"models": [{"input": 1, "output": 1}]} | "p.json:1:13: models: no id: "
+{"models": [{"id": "[1m]", "input": 1, "output": 1}]} | "p.json:1:13: models: a model without an id: "
+{"models": [{"id": "a", "input": 1}]} | p.json:1:13: models: no output: give the prices of input and output
+{"models": [{"id": "a", "input": 1, "input": 1}]} | p.json:1:37: key "input" is here twice, first on line 1: keep one of them
+{"models": [{"id": "a", "input": 1, "output": 1}, {"id": "A", "input": 1, "output": 1}]} | "p.json:1:51: the model \"a\" is listed twice: "
+{"models": [{"id": "a", "input": 1, "output": 1, "tokenizer": "x"}]} | a has the tokenizer "x": write old or new
+{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"input": 1, "output": 1}}]} | "models.tier: no above_prompt_tokens: "
+{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1}}]} | "models.tier: no output: "
+{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 0, "input": 1, "output": 1}}]} | models.tier.above_prompt_tokens: 0 is out of range: give 1 or more
+{"models": [{"id": "a", "input": 1, "output": 1, "tier": {"above_prompt_tokens": 5, "input": 1, "output": 1, "whole_request": false}}]} | "models.tier: a tier for a part of the request: "
+{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "place", "values": ["x"], "times": 2}]} | "p.json:1:73: modifiers.of: \"place\" is not one of its values: "
+{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"values": ["x"], "times": 2}]} | "p.json:1:66: modifiers: no of: write one of speed, "
+{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "speed", "values": ["x"]}]} | "p.json:1:66: modifiers: no factor of speed: give values, "
+{"models": [{"id": "a", "input": 1, "output": 1}], "modifiers": [{"of": "web_search"}]} | p.json:1:66: modifiers: no price of a search: give usd_per_1000
+{"models": [{"id": "a", "input": 1, "output": 1, "earlier": [{"input": 1, "output": 1}]}]} | "models.earlier: no until: write the last day "
+{"models": [{"id": "a", "input": 1, "output": 1}]} x | "p.json:1:52: not YAML: "
+{"models": [{"id": "a"  | "not YAML: "
+`, func(data, want string) {
+		_, err := price.ReadFile("p.json", []byte(data))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n got %v\nwant %s", data, err, want)
 		}
-	}
+	})
 }
 
 // TestReadFileJSON holds that what JSON allows in its own notation is read: tabs, escaped slashes, surrogate pairs,
 // exponents, empty texts.
 func TestReadFileJSON(t *testing.T) {
 	table := must.Get(price.ReadFile("p.json", []byte("\t{\t\"models\":\t[{\r\n\t\"id\"\n:\n\"x\\/a\", \"input\": 1e-1, \"output\": 12345678.123456789, \"tokenizer\": \"\", \"note\": \"\\ud83d\\ude00 \\u00e9 \\\\ud83d\"}]}\n")))(t)
-	if m := table.Models[0]; m.ID != "a" || m.Input != usd/10 || m.Output != 12345678123456789 || m.Note != "😀 é \\ud83d" {
-		t.Errorf("%+v", m)
-	}
+	m := table.Models[0]
+	must.Say(t, `a 100000000 12345678123456789 😀 é \ud83d`, m.ID, m.Input, m.Output, m.Note)
 }
 
 func FuzzReadFile(f *testing.F) {
@@ -252,27 +253,22 @@ func TestCompactionBilling(t *testing.T) {
 	m := price.Model{Rates: price.Rates{Input: usd, CacheWrite5m: usd * 5 / 4, CacheWrite1h: 2 * usd, CacheRead: usd / 10, Output: usd}}
 	at := time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC)
 	mark := []cache.Breakpoint{{Position: 40, Tokens: 148000}}
-	for _, tt := range []struct {
-		what string
-		warm bool
-		want int64
-	}{
-		{"without the cache", false, 173000},
-		{"with it", true, 39800},
-	} {
+	must.Rows(t, `
+# what | warm | want
+without the cache | false | 173000
+with it           | true  | 39800
+`, func(what string, warm bool, want int64) {
 		var sim cache.Sim
 		call := cache.CachedRequest{Start: at.Add(time.Minute), Model: "m", Tokens: 168000}
-		if tt.warm {
+		if warm {
 			if _, _, err := sim.Request(cache.CachedRequest{Start: at, Model: "m", Tokens: 148000, Breakpoints: mark}); err != nil {
 				t.Fatal(err)
 			}
 			call.Breakpoints = mark // it leaves nothing of its own behind
 		}
 		in := must.Get(sim.Branch(41, call))(t)
-		if got := m.Cost(in, 5000).Nano / 1000; got != tt.want {
-			t.Errorf("%s: %v, want %v (%+v)", tt.what, got, tt.want, in)
-		}
-	}
+		must.Equal(t, m.Cost(in, 5000).Nano/1000, want, what, in)
+	})
 }
 
 // TestIterations is the documented bill of a threshold compaction: the compaction of 180,000 in and 3,500 out, then
@@ -304,8 +300,6 @@ func TestOddPrices(t *testing.T) {
 		{cache.Split{}, 1_000_000, 1_000_000_000_001}, // the last digit counts
 		{cache.Split{}, 1 << 53, math.MaxInt64},       // more than an amount can be
 	} {
-		if got := m.Cost(tt.in, tt.output); got.Nano != tt.want {
-			t.Errorf("%+v, %d: %d, want %d", tt.in, tt.output, got.Nano, tt.want)
-		}
+		must.Equal(t, m.Cost(tt.in, tt.output).Nano, tt.want, tt.in, tt.output)
 	}
 }

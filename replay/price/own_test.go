@@ -22,9 +22,7 @@ gpt-5.4: {input: 9, output: 10}
 		t.Error("a model without a price has one")
 	}
 	m, like, ok := table.FindLike("acme-1-20260101")
-	if !ok || like || m.Context != 256000 || m.MaxOutput != 32000 || m.Cache != "automatic" || m.Input != 0 {
-		t.Errorf("acme-1: %+v, %v, %v", m, like, ok)
-	}
+	must.Say(t, "true false 256000 32000 automatic 0", ok, like, m.Context, m.MaxOutput, m.Cache, m.Input)
 	if m, ok := table.Find("acme-2"); !ok || m.Context != 100000 || m.CacheRead != usd/20 || m.CacheWrite5m != usd*5/4 || m.Output != 3*usd {
 		t.Errorf("acme-2: %+v, %v", m, ok)
 	}
@@ -50,28 +48,28 @@ gpt-5.4: {input: 9, output: 10}
 }
 
 func TestOwnModelsErrors(t *testing.T) {
-	for _, tt := range []struct{ data, want string }{
-		{``, `c.yaml:1:1: the file is empty: write {MODEL: {window: 256k}}`},
-		{`[]`, `c.yaml:1:1: a list is not a `},
-		{`a: 5`, `c.yaml:1:4: models.a: `},
-		{`a: {windw: 5}`, `c.yaml:1:5: models.a: unknown key "windw": did you mean window?`},
-		{`a: {window: 0}`, `c.yaml:1:13: models.a.window: 0 is out of range: give 1 or more`},
-		{`a: {window: big}`, `c.yaml:1:13: models.a.window: "big" is not a whole number: `},
-		{`a: {cache: yes}`, `c.yaml:1:12: models.a.cache: "yes" is not one of its values: use one of automatic, breakpoints, none`},
-		{`a: {input: -1, output: 1}`, `c.yaml:1:12: models.a.input: -1 is out of range: `},
-		{`a: {input: 1}`, `c.yaml:1:4: models.a: only some of its prices: give input and output, or no price`},
-		{`a: {cache_read: 1}`, `c.yaml:1:4: models.a: only some of its prices`},
-		{"a: {window: 5}\nA: {window: 6}", `c.yaml:2:1: models: the model "A" is listed twice: keep one of them`},
-		{`"[1m]": {window: 5}`, `c.yaml:1:1: models: a model without a name: `},
-		{`a: {max_output: 5}`, `c.yaml:1:1: the model "a" is not in the table: give its window`},
-		{`a: {window: 5, input: 0.000000001, output: 1}`, `give cache_write_5m and cache_read`},
-	} {
-		own, err := price.ReadOwn("c.yaml", []byte(tt.data))
+	must.Rows(t, `
+""                        | c.yaml:1:1: the file is empty: write {MODEL: {window: 256k}}
+[]                        | "c.yaml:1:1: a list is not a "
+a: 5                      | "c.yaml:1:4: models.a: "
+a: {windw: 5}             | c.yaml:1:5: models.a: unknown key "windw": did you mean window?
+a: {window: 0}            | c.yaml:1:13: models.a.window: 0 is out of range: give 1 or more
+a: {window: big}          | "c.yaml:1:13: models.a.window: \"big\" is not a whole number: "
+a: {cache: yes}           | c.yaml:1:12: models.a.cache: "yes" is not one of its values: use one of automatic, breakpoints, none
+a: {input: -1, output: 1} | "c.yaml:1:12: models.a.input: -1 is out of range: "
+a: {input: 1}             | c.yaml:1:4: models.a: only some of its prices: give input and output, or no price
+a: {cache_read: 1}        | c.yaml:1:4: models.a: only some of its prices
+"a: {window: 5}\nA: {window: 6}" | c.yaml:2:1: models: the model "A" is listed twice: keep one of them
+"\"[1m]\": {window: 5}"   | "c.yaml:1:1: models: a model without a name: "
+a: {max_output: 5}        | c.yaml:1:1: the model "a" is not in the table: give its window
+a: {window: 5, input: 0.000000001, output: 1} | give cache_write_5m and cache_read
+`, func(data, want string) {
+		own, err := price.ReadOwn("c.yaml", []byte(data))
 		if err == nil {
 			_, err = price.Default().With(own)
 		}
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s\n\t got %v\n\twant %s", tt.data, err, tt.want)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\n\t got %v\n\twant %s", data, err, want)
 		}
-	}
+	})
 }

@@ -3,9 +3,10 @@ package regret
 import (
 	"fmt"
 	"math/bits"
-	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // FuzzFinder: every occurrence of every needle is found, and nothing else.
@@ -33,9 +34,7 @@ func FuzzFinder(f *testing.F) {
 					want = append(want, at)
 				}
 			}
-			if !slices.Equal(got[i], want) {
-				t.Errorf("%q in %q at %v, want %v", n, text, got[i], want)
-			}
+			must.Equal(t, got[i], want, n, text)
 		}
 	})
 }
@@ -53,9 +52,7 @@ func TestFinderForgets(t *testing.T) {
 			return id > 1
 		})
 	}
-	if got != [4]int{1, 1, 6, 2} {
-		t.Errorf("found %v", got)
-	}
+	must.Equal(t, got, [4]int{1, 1, 6, 2})
 }
 
 // TestFinderGrows: where needles that begin alike each stand in the text, one place costs the logarithm of their number.
@@ -91,9 +88,7 @@ func FuzzNames(f *testing.F) {
 			if text[from:from+len(name)] != name || !named(found) || len(foldString(name)) < minName {
 				t.Errorf("%q at %d of %q", name, from, text)
 			}
-			if hashName(found) != hashName([]byte(strings.ToUpper(strings.ReplaceAll(name, "_", "")))) {
-				t.Errorf("%q has two hashes", name)
-			}
+			must.Equal(t, hashName(found), hashName([]byte(strings.ToUpper(strings.ReplaceAll(name, "_", "")))), name)
 		})
 	})
 }
@@ -108,8 +103,6 @@ func TestFold(t *testing.T) {
 		{"仓库 Ledger", "仓库ledger"},
 		{"", ""},
 	} {
-		if got := foldString(c[0]); got != c[1] {
-			t.Errorf("%q is %q, want %q", c[0], got, c[1])
-		}
+		must.Equal(t, foldString(c[0]), c[1])
 	}
 }

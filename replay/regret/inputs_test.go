@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // FuzzInputTexts holds the strings of an input against those that encoding/json finds.
@@ -22,9 +24,7 @@ func FuzzInputTexts(f *testing.F) {
 		if d.Decode(&first) == nil {
 			want = decoded(t, json.NewDecoder(strings.NewReader(string(first))))
 		}
-		if got := string(inputTexts([]byte(raw))); got != want {
-			t.Errorf("%q: %q, want %q", raw, got, want)
-		}
+		must.Equal(t, string(inputTexts([]byte(raw))), want, raw)
 	})
 }
 

@@ -1,9 +1,9 @@
 package regret
 
 import (
-	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -11,13 +11,9 @@ import (
 func TestHoldAgain(t *testing.T) {
 	n := sought{at: 5}
 	for _, c := range [][2]int{{1, 1}, {1, 1}, {1, 2}, {3, 3}, {5, 5}, {6, 6}} {
-		if got := n.holdAgain(c[0], c[1]); got != (c[1] < n.at) {
-			t.Errorf("block %d before %d: %v", c[1], n.at, got)
-		}
+		must.Equal(t, n.holdAgain(c[0], c[1]), c[1] < n.at, n.at)
 	}
-	if !slices.Equal(n.holders, []int{1, 3}) {
-		t.Errorf("held by %d", n.holders)
-	}
+	must.Equal(t, n.holders, []int{1, 3})
 }
 
 // TestNotices: no notice of a file that has not changed is passed over.

@@ -178,9 +178,7 @@ func TestRules(t *testing.T) {
 					t.Errorf("miss %+v", m)
 				}
 			}
-			if strings.Join(words(got), " ") != strings.Join(words(c.want), " ") {
-				t.Errorf("misses %+v, want %v", r.Misses, c.want)
-			}
+			must.Equal(t, strings.Join(words(got), " "), strings.Join(words(c.want), " "), r.Misses, c.want)
 			if r := judge(t, conv, nil, nil); len(r.Misses) != 0 || r.Removed != 0 {
 				t.Errorf("nothing was removed, and yet: %+v", r)
 			}
@@ -236,12 +234,8 @@ func TestReread(t *testing.T) {
 			if r := judge(t, conv, lost, lost); len(r.Misses) != c.want || c.want > 0 && (r.Misses[0].Evidence != reread || r.Misses[0].ToolUse != s.at["first"]) {
 				t.Errorf("misses %+v, want %d", r.Misses, c.want)
 			}
-			if r := judge(t, conv, nil, lost); len(r.Misses) != 0 {
-				t.Errorf("the record read it again with the first in view, and yet: %+v", r.Misses)
-			}
-			if r := judge(t, conv, lost, nil); len(r.Misses) != 0 {
-				t.Errorf("a policy that kept everything misses %+v", r.Misses)
-			}
+			must.Equal(t, len(judge(t, conv, nil, lost).Misses), 0)
+			must.Equal(t, len(judge(t, conv, lost, nil).Misses), 0)
 		})
 	}
 }
@@ -267,9 +261,7 @@ func TestRereadInPieces(t *testing.T) {
 		"the policy has the lines":      {both, whole, 0},
 		"the record has the lines":      {whole, both, 0},
 	} {
-		if r := judge(t, conv, c.recorded, c.edits); len(r.Misses) != c.want {
-			t.Errorf("%s: misses %+v, want %d", name, r.Misses, c.want)
-		}
+		must.Equal(t, len(judge(t, conv, c.recorded, c.edits).Misses), c.want, name)
 	}
 }
 
@@ -290,9 +282,7 @@ func TestRereadAfterChange(t *testing.T) {
 		s.says("done")
 		conv := s.load(t)
 		lost := []policy.Edit{clear(conv, 3, result(t, conv, s.at["first"]), "[cleared]")}
-		if r := judge(t, conv, lost, lost); (len(r.Misses) == 1) != failed {
-			t.Errorf("%s: misses %+v", name, r.Misses)
-		}
+		must.Equal(t, len(judge(t, conv, lost, lost).Misses) == 1, failed, name)
 	}
 }
 
@@ -343,9 +333,7 @@ func TestPolicyTexts(t *testing.T) {
 		for i := range c.edits {
 			c.edits[i].Request, c.edits[i].Stage, c.edits[i].Joined = 3, "test", conv.Requests[2].Message
 		}
-		if r := judge(t, conv, nil, c.edits); len(r.Misses) != c.want {
-			t.Errorf("%s: misses %+v, want %d", name, r.Misses, c.want)
-		}
+		must.Equal(t, len(judge(t, conv, nil, c.edits).Misses), c.want, name)
 	}
 }
 
@@ -509,8 +497,14 @@ func TestCodexCalls(t *testing.T) {
 // TestSaidAgain: a person who repeats a sentence that was lost needed it.
 func TestSaidAgain(t *testing.T) {
 	const rule = "Never use tabs in SQL files, and always run make lint-sql before committing"
-	for text, want := range map[string]int{"I told you. " + rule + "!": 1, "Please never use tabs": 0, "<note>" + rule + "</note>": 0,
-		rule + ".": 0, "> " + rule: 0, "[Request interrupted by user] " + rule: 0} {
+	must.Rows(t, `
+I told you. Never use tabs in SQL files, and always run make lint-sql before committing! | 1
+Please never use tabs | 0
+<note>Never use tabs in SQL files, and always run make lint-sql before committing</note> | 0
+Never use tabs in SQL files, and always run make lint-sql before committing. | 0
+> Never use tabs in SQL files, and always run make lint-sql before committing | 0
+[Request interrupted by user] Never use tabs in SQL files, and always run make lint-sql before committing | 0
+`, func(text string, want int) {
 		s := &story{}
 		s.prompt(rule + ".")
 		s.says("ok")
@@ -519,13 +513,9 @@ func TestSaidAgain(t *testing.T) {
 		s.says("done")
 		conv := s.load(t)
 		lost := []policy.Edit{{Kind: policy.KindRemove, Request: 2, Stage: "test", Items: []policy.ItemID{0}, Joined: conv.Requests[1].Message}}
-		if r := judge(t, conv, lost, lost); len(r.Misses) != want {
-			t.Errorf("%q: misses %+v, want %d", text, r.Misses, want)
-		}
-		if r := judge(t, conv, nil, lost); len(r.Misses) != 0 {
-			t.Errorf("%q, which the record still had: misses %+v", text, r.Misses)
-		}
-	}
+		must.Equal(t, len(judge(t, conv, lost, lost).Misses), want, text)
+		must.Equal(t, len(judge(t, conv, nil, lost).Misses), 0, text)
+	})
 }
 
 // TestCommonLines: a line that many blocks hold is evidence of an edit only where the file itself was read.
@@ -549,8 +539,6 @@ func TestCommonLines(t *testing.T) {
 		for _, id := range append(lost, "first") {
 			edits = append(edits, clear(conv, 7, result(t, conv, s.at[id]), "[cleared]"))
 		}
-		if r := judge(t, conv, nil, edits); len(r.Misses) != want {
-			t.Errorf("after %s: misses %+v, want %d", name, r.Misses, want)
-		}
+		must.Equal(t, len(judge(t, conv, nil, edits).Misses), want, name)
 	}
 }

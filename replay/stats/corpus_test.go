@@ -89,11 +89,16 @@ func TestCorpusSums(t *testing.T) {
 		len(off), at(0.5), at(0.9), at(0.95), at(0.99), at(1))
 	t.Logf("of %d tokens of Read: superseded by lines %.3f; with a later Read of the same path %.3f; at most %d steps of %d",
 		read, float64(superseded)/float64(read), float64(byPath)/float64(read), most, maxSteps)
-	for _, bar := range []struct{ q, most float64 }{{0.5, 0.001}, {0.9, 0.015}, {0.95, 0.025}, {0.99, 0.1}} {
-		if at(bar.q) > bar.most {
-			t.Errorf("quantile %.2f of what is on no line is %.4f of the context: want at most %.4f", bar.q, at(bar.q), bar.most)
+	must.Rows(t, `
+0.5  | 0.001
+0.9  | 0.015
+0.95 | 0.025
+0.99 | 0.1
+`, func(q, most float64) {
+		if at(q) > most {
+			t.Errorf("quantile %.2f of what is on no line is %.4f of the context: want at most %.4f", q, at(q), most)
 		}
-	}
+	})
 	if superseded > byPath*2 || superseded == 0 {
 		t.Errorf("superseded: %d tokens by lines, %d by path", superseded, byPath)
 	}
@@ -164,9 +169,7 @@ func TestRefills(t *testing.T) {
 		}
 		if !edited {
 			whole++
-			if r.Joined != r.Before {
-				t.Errorf("%d: %d tokens joined, the compaction found %d", i, r.Joined, r.Before)
-			}
+			must.Equal(t, r.Joined, r.Before, i)
 		}
 	}
 	if whole < 2 {

@@ -67,9 +67,7 @@ func TestOverhead(t *testing.T) {
 		"system Doing tasks 0/2", "system Environment environment 0/2", "system auto memory memory 0/2", "system identity 0/2", "system instructions 0/2",
 		"tool Gone 0/1", "tool Read 1/2", "tool mcp__shop__stock shop 0/1", "tool web_search 0/1",
 	}
-	if !slices.Equal(names, want) {
-		t.Errorf("parts %q, want %q", names, want)
-	}
+	must.Equal(t, names, want)
 	if p := o.Parts; p[0].Name != "mcp__shop__stock" || p[1].Name != "web_search" || p[2].Name != "Gone" || p[3].Name != "Read" {
 		t.Errorf("tools that were never called do not stand first: %+v", o.Parts)
 	}

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -134,9 +133,7 @@ func TestSuperseded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newReader()
 			tt.do(r)
-			if diff := cmp.Diff(tt.want, r.state()); diff != "" {
-				t.Error(diff)
-			}
+			must.Equal(t, r.state(), tt.want)
 		})
 	}
 }
@@ -152,12 +149,10 @@ func TestFilesAreLimited(t *testing.T) {
 	r.returns("b", file(1, "abcdefghijkl"))
 	r.steps = 1 << 20
 	r.returns("b", file(1, "abcdefghijkl"))
-	if diff := cmp.Diff([]string{
+	must.Equal(t, r.state(), []string{
 		"0 0 0 again 0 same 0 held 0", "100 0 0 again 0 same 0 held 0", "0 0 0 again 100 same 100 held 100",
 		"0 0 0 again 0 same 0 held 0", "0 0 0 again 0 same 0 held 0",
-	}, r.state()); diff != "" {
-		t.Error(diff)
-	}
+	})
 	if !r.dropped["big"] || !r.dropped["b"] || len(r.dropped) != 2 || r.room != 98 {
 		t.Errorf("dropped: %v, room %d", r.dropped, r.room)
 	}
@@ -177,9 +172,7 @@ func TestFilePath(t *testing.T) {
 		{`C:\dev`, `x\a.go`, "x/a.go"},
 		{"/home/dev", "", "/home/dev"},
 	} {
-		if got := filePath(tt[0], tt[1]); got != tt[2] {
-			t.Errorf("%s in %s: %s, want %s", tt[1], tt[0], got, tt[2])
-		}
+		must.Equal(t, filePath(tt[0], tt[1]), tt[2])
 	}
 }
 
@@ -221,8 +214,6 @@ func FuzzFiles(f *testing.F) {
 			}
 		}
 		r.write("a", r.request)
-		if r.room != maxHeld {
-			t.Errorf("%d bytes are still held", maxHeld-r.room)
-		}
+		must.Equal(t, r.room, maxHeld)
 	})
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -106,9 +104,7 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Tokens != 22_300 || got.Requests != 6 || got.Sent != 20_000+21_000+22_000+22_100+22_200+22_300 {
-		t.Errorf("%d tokens at request %d of %d, %d sent", got.Tokens, got.Request, got.Requests, got.Sent)
-	}
+	must.Say(t, "22300 6 129600", got.Tokens, got.Requests, got.Sent)
 	read := got.Results[0].Tokens
 	if len(got.Files) != 1 || got.Files[0].Path != "a.go" || got.Files[0].Results != 2 || got.Files[0].Changes != 1 {
 		t.Errorf("files: %+v", got.Files)
@@ -125,9 +121,7 @@ func TestStats(t *testing.T) {
 	for _, x := range got.Tools {
 		tools = append(tools, fmt.Sprintf("%s %d %d", x.Name, x.Calls, x.Errors))
 	}
-	if diff := cmp.Diff([]string{"Read 2 0", "Edit 1 0", "Bash 1 1"}, tools); diff != "" {
-		t.Error(diff)
-	}
+	must.Equal(t, tools, []string{"Read 2 0", "Edit 1 0", "Bash 1 1"})
 	i := slices.IndexFunc(got.Results, func(r ToolResult) bool { return r.Tool == "Bash" })
 	if x := got.Results[i]; x.Target != "go test…" || !x.Error || x.Requests != 2 || x.Sent != 2*x.Tokens {
 		t.Errorf("the result of Bash: %+v", x)
@@ -135,12 +129,8 @@ func TestStats(t *testing.T) {
 	if d := got.Repeated; d.Results != 1 || len(d.Groups) != 1 || d.Groups[0].Copies != 2 || d.Groups[0].Tokens != second || d.Tokens != second {
 		t.Errorf("repeated: %+v", d)
 	}
-	if diff := cmp.Diff([]string{"1 1-5 please…", "2 6-6 and now?"}, turns(got)); diff != "" {
-		t.Error(diff)
-	}
-	if got.Turns[0].Growth != 2200 || got.Turns[1].Growth != 100 {
-		t.Errorf("turns: %+v", got.Turns)
-	}
+	must.Equal(t, turns(got), []string{"1 1-5 please…", "2 6-6 and now?"})
+	must.Say(t, "2200 100", got.Turns[0].Growth, got.Turns[1].Growth)
 
 	if got.Simulated.Nano == 0 || got.Prompts != 2 || got.PromptUSD != (price.USD{Nano: got.Simulated.Nano / 2, Known: true}) {
 		t.Errorf("%s is %s for each of %d prompts", got.Simulated, got.PromptUSD, got.Prompts)
@@ -172,7 +162,10 @@ func turns(s *SessionStats) (list []string) {
 func TestStatsUnderPolicies(t *testing.T) {
 	paths := must.Glob(t, 10, "../../testdata/sessions/*.jsonl")
 	pols := loadPolicies(t, "recorded", "none", "claude-code-pipeline", "opencode-1.1.36", "gemini-cli-0.22", "anthropic-context-editing", "sliding-window", "three-layer", "openhands")
-	for _, path := range paths {
+	for i, path := range paths {
+		if i%4 > 0 && !must.CI() {
+			continue
+		}
 		rec := load(t, path)
 		for _, pol := range pols {
 			type held struct {
@@ -186,9 +179,7 @@ func TestStatsUnderPolicies(t *testing.T) {
 				for id := range v.Items {
 					want[n] = append(want[n], held{id, v.PayloadWeight(id)})
 				}
-				if l.Sum() != v.PayloadTokens() {
-					t.Errorf("%s, %s, request %d: %d tokens, the payload has %d", path, pol.Name, n, l.Sum(), v.PayloadTokens())
-				}
+				must.Equal(t, l.Sum(), v.PayloadTokens(), path, pol.Name, n)
 			}}))(t)
 			l.Close()
 			for n, list := range want {
@@ -287,32 +278,24 @@ func TestParts(t *testing.T) {
 		for _, p := range c.List()[0].Of {
 			got = append(got, fmt.Sprint(p.Name, " ", p.Tokens))
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
+		must.Equal(t, got, tt.want, tt.name)
 	}
 }
 
 func TestApportion(t *testing.T) {
-	tests := []struct {
-		weights []int
-		parts   int
-		want    []int
-	}{
-		{nil, 10, []int{}},
-		{[]int{0, 0}, 10, []int{0, 0}},
-		{[]int{1, 1, 1}, 10, []int{4, 3, 3}},
-		{[]int{1, 1, 1}, 2, []int{1, 1, 0}},
-		{[]int{150, -50}, 1000, []int{1500, -500}},
-		{[]int{100, -1, 0}, 10, []int{10, 0, 0}},
-		{[]int{5, -9}, 10, []int{0, 0}},
-		{[]int{1 << 40, 1 << 40}, 1000, []int{500, 500}},
-	}
-	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, Apportion(tt.weights, tt.parts)); diff != "" {
-			t.Errorf("%v in %d: %s", tt.weights, tt.parts, diff)
-		}
-	}
+	must.Rows(t, `
+# weights | parts | want
+null         | 10   | []
+[0, 0]       | 10   | [0, 0]
+[1, 1, 1]    | 10   | [4, 3, 3]
+[1, 1, 1]    | 2    | [1, 1, 0]
+[150, -50]   | 1000 | [1500, -500]
+[100, -1, 0] | 10   | [10, 0, 0]
+[5, -9]      | 10   | [0, 0]
+[1099511627776, 1099511627776] | 1000 | [500, 500]
+`, func(weights []int, parts int, want []int) {
+		must.Equal(t, Apportion(weights, parts), want, weights, parts)
+	})
 }
 
 func FuzzApportion(f *testing.F) {
@@ -365,9 +348,7 @@ func TestTargets(t *testing.T) {
 	}
 	slices.SortFunc(got.Results, func(a, b ToolResult) int { return a.Line - b.Line })
 	for i, tt := range tests {
-		if got.Results[i].Target != tt[1] {
-			t.Errorf("%s: %q, want %q", tt[0], got.Results[i].Target, tt[1])
-		}
+		must.Equal(t, got.Results[i].Target, tt[1])
 	}
 }
 
@@ -397,8 +378,6 @@ func TestRoundingRest(t *testing.T) {
 				t.Errorf("%d: %d and %d tokens on no line", growth, c.Tokens, c.Sent)
 			}
 		}
-		if sum != got.Tokens {
-			t.Errorf("%d: parts of %d tokens, want %d", growth, sum, got.Tokens)
-		}
+		must.Equal(t, sum, got.Tokens, growth)
 	}
 }

@@ -16,28 +16,28 @@ import (
 )
 
 func TestParseAxis(t *testing.T) {
-	for in, want := range map[string]string{
-		"s.p=1,2,3":               "1 2 3",
-		"s.p = a , b":             "a b",
-		"s.p=[a,b],[c]":           "[a,b] [c]",
-		"s.p=10..30:10":           "10 20 30",
-		"s.p=10..35:10":           "10 20 30",
-		"s.p=5k..15k:5k":          "5000 10000 15000",
-		"s.p=1.5k..3_000:500":     "1500 2000 2500 3000",
-		"s.p=0..1M":               "0 250000 500000 750000 1000000",
-		"s.p=1..3":                "1 2 3",
-		"s.p=7..7":                "7",
-		"s.p=0.2..0.7:0.1":        "0.2 0.3 0.4 0.5 0.6 0.7",
-		"s.p=0..1.0":              "0 0.25 0.5 0.75 1",
-		"s.p=5m..20m:5m":          "5m0s 10m0s 15m0s 20m0s",
-		"s.p=30m..90m":            "30m0s 45m0s 1h0m0s 1h15m0s 1h30m0s",
-		"s.p=fixed: 5000,outline": "fixed: 5000 outline",
-	} {
+	must.Rows(t, `
+s.p=1,2,3               | 1 2 3
+s.p = a , b             | a b
+s.p=[a,b],[c]           | [a,b] [c]
+s.p=10..30:10           | 10 20 30
+s.p=10..35:10           | 10 20 30
+s.p=5k..15k:5k          | 5000 10000 15000
+s.p=1.5k..3_000:500     | 1500 2000 2500 3000
+s.p=0..1M               | 0 250000 500000 750000 1000000
+s.p=1..3                | 1 2 3
+s.p=7..7                | 7
+s.p=0.2..0.7:0.1        | 0.2 0.3 0.4 0.5 0.6 0.7
+s.p=0..1.0              | 0 0.25 0.5 0.75 1
+s.p=5m..20m:5m          | 5m0s 10m0s 15m0s 20m0s
+s.p=30m..90m            | 30m0s 45m0s 1h0m0s 1h15m0s 1h30m0s
+s.p=fixed: 5000,outline | fixed: 5000 outline
+`, func(in, want string) {
 		a, err := ParseAxis(in)
 		if got := strings.Join(a.Values, " "); err != nil || got != want || a.Key != "s.p" {
 			t.Errorf("%s: %s %q, %v; want %q", in, a.Key, got, err, want)
 		}
-	}
+	})
 	for _, in := range []string{
 		"", "p", "p=1", "s.p", "s.p=", "s.p=1,1", "s.p=1,,2", "s.p=3..1", "s.p=1..3:0", "s.p=1..3:-1", "s.p=a..b", "s.p=0..1:x", "s.p=1..1000000000:1", "s.p=0..1:1e-9",
 		"s.p=1m..5m:0s", "s.p=1m..5", "s.p=0.1..0.5:NaN", "s.p=NaN..1", "s.p=1..Inf",
@@ -75,9 +75,7 @@ func FuzzParseAxis(f *testing.F) {
 func TestGridAndSample(t *testing.T) {
 	axes := []Axis{{"a.x", []string{"1", "2"}}, {"a.y", []string{"u", "v", "w"}}}
 	grid, err := Cross(axes)
-	if err != nil || fmt.Sprint(grid) != "[[1 u] [1 v] [1 w] [2 u] [2 v] [2 w]]" {
-		t.Errorf("grid %v, %v", grid, err)
-	}
+	must.Say(t, "<nil> [[1 u] [1 v] [1 w] [2 u] [2 v] [2 w]]", err, fmt.Sprint(grid))
 	one, two, three := Sample(axes, 3, seeded(1)), Sample(axes, 3, seeded(1)), Sample(axes, 3, seeded(2))
 	if len(one) != 3 || fmt.Sprint(one) != fmt.Sprint(two) {
 		t.Errorf("the same seed draws %v and %v", one, two)
@@ -90,9 +88,7 @@ func TestGridAndSample(t *testing.T) {
 			t.Errorf("%v is no point of the grid, or drawn twice", p)
 		}
 	}
-	if all := Sample(axes, 10, seeded(1)); fmt.Sprint(all) != fmt.Sprint(grid) {
-		t.Errorf("more samples than points give %v", all)
-	}
+	must.Equal(t, fmt.Sprint(Sample(axes, 10, seeded(1))), fmt.Sprint(grid))
 	many := make([]string, 1000)
 	for i := range many {
 		many[i] = fmt.Sprint(i)
@@ -100,34 +96,27 @@ func TestGridAndSample(t *testing.T) {
 	if _, err := Cross([]Axis{{"a.x", many}, {"a.y", many}}); err == nil {
 		t.Error("a grid of a million points is made")
 	}
-	if got := Sample([]Axis{{"a.x", many}, {"a.y", many}, {"a.z", many}, {"a.w", many}, {"a.v", many}, {"a.u", many}, {"a.t", many}}, 5, seeded(1)); len(got) != 5 {
-		t.Errorf("%d samples", len(got))
-	}
+	must.Equal(t, len(Sample([]Axis{{"a.x", many}, {"a.y", many}, {"a.z", many}, {"a.w", many}, {"a.v", many}, {"a.u", many}, {"a.t", many}}, 5, seeded(1))), 5)
 }
 
 func seeded(seed uint64) func(int) int { return rand.New(rand.NewPCG(seed, 0)).IntN }
 
 func TestFront(t *testing.T) {
-	for _, c := range []struct {
-		values [][]int64
-		want   string
-	}{
-		{nil, "[]"},
-		{[][]int64{{1, 5}, {2, 4}, {2, 5}, {3, 3}}, "[true true false true]"},
-		{[][]int64{{1, 1}, {1, 1}}, "[true true]"},
-	} {
+	must.Rows(t, `
+null             | []
+[[1, 5], [2, 4], [2, 5], [3, 3]] | [true true false true]
+[[1, 1], [1, 1]] | [true true]
+`, func(theValues [][]int64, want string) {
 		var values [][]exact.Decimal
-		for _, row := range c.values {
+		for _, row := range theValues {
 			var v []exact.Decimal
 			for _, x := range row {
 				v = append(v, exact.Decimal{N: x, Known: true})
 			}
 			values = append(values, v)
 		}
-		if got := fmt.Sprint(Front(values)); got != c.want {
-			t.Errorf("front of %v is %s, want %s", c.values, got, c.want)
-		}
-	}
+		must.Equal(t, fmt.Sprint(Front(values)), want, theValues)
+	})
 	// No point of the front is dominated, and every other one is by one of it.
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
@@ -178,9 +167,7 @@ func TestMark(t *testing.T) {
 		{figures(9, 0, 2), figures(1, 0, 0), figures(99, 0, 3), figures(2, 0, 0)},
 	}
 	s := marked(axes, rows...)
-	if len(s.Against.Sessions) != 2 || fmt.Sprint(s.Front) != "[false true true]" || !s.Results[0].Bound || s.Results[1].Bound || s.Best != 1 {
-		t.Errorf("%d sessions count, front %v, bounds %v, best %d", len(s.Against.Sessions), s.Front, s.Results, s.Best)
-	}
+	must.Say(t, "2 [false true true] true false 1", len(s.Against.Sessions), fmt.Sprint(s.Front), s.Results[0].Bound, s.Results[1].Bound, s.Best)
 	if s = marked(axes, []compare.Values{figures(9, 0, 1), figures(5, 1, 1), figures(6, 1, 1), figures(7, 0, 1)}); s.Best >= 0 || slices.Contains(s.Front, true) {
 		t.Errorf("front %v, best %d where no point could have run", s.Front, s.Best)
 	}
@@ -190,9 +177,7 @@ func TestMark(t *testing.T) {
 func TestAlike(t *testing.T) {
 	a, b := figures(5, 1, 0), figures(6, 0, 0)
 	s := marked([]Axis{{"a.x", []string{"1", "2"}}, {"a.y", []string{"1", "2"}}}, []compare.Values{b, a, a, b, b}, []compare.Values{b, b, b, a, a})
-	if fmt.Sprint(s.Same, s.Inert, s.Front) != "[0 0 2 2] [false true] [true false true false]" {
-		t.Errorf("same as %v, inert %v, front %v", s.Same, s.Inert, s.Front)
-	}
+	must.Equal(t, fmt.Sprint(s.Same, s.Inert, s.Front), "[0 0 2 2] [false true] [true false true false]", s.Same, s.Inert, s.Front)
 }
 
 // TestGroups: a window, or a project with a fifth of the whole, in which another point is the best is named.

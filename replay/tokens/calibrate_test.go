@@ -157,9 +157,7 @@ func TestToldOutput(t *testing.T) {
 		conv := said(prompt(4000), answer(20000), prompt(11600), answer(23600), prompt(400))
 		conv.Messages[1].Marks, conv.Messages[1].Usage.Output = tt.marks, tt.output
 		c := calibrate(t, conv, round())
-		if got := c.Message(1) == int(math.Round(float64(tt.output)*c.Rates[tokens.Output]+c.Rates[tokens.Responses])); got != tt.told {
-			t.Errorf("%s: the response weighs %d, %d put out", tt.name, c.Message(1), tt.output)
-		}
+		must.Equal(t, c.Message(1) == int(math.Round(float64(tt.output)*c.Rates[tokens.Output]+c.Rates[tokens.Responses])), tt.told, tt.name, tt.output)
 		if got := c.Message(1) + c.Message(2); got < 3599 || got > 3601 {
 			t.Errorf("%s: the span weighs %d, want 3,600", tt.name, got)
 		}
@@ -276,9 +274,7 @@ func TestBlocks(t *testing.T) {
 		{"unknown: its JSON", jsonl.ContentBlock{Kind: jsonl.KindUnknown, JSON: chars(200)}, 100},
 	} {
 		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(tt.b)}})
-		if got := calibrate(t, conv, round()).Block(0, 0); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		must.Equal(t, calibrate(t, conv, round()).Block(0, 0), tt.want, tt.name)
 	}
 }
 
@@ -302,9 +298,7 @@ func TestHiddenThinking(t *testing.T) {
 		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(76)})) // 50
 		m.Usage.Output, m.Usage.Thinking = tt.usage.Output, tt.usage.Thinking
 		c := calibrate(t, said(m), round())
-		if got := c.Block(0, 0); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		must.Equal(t, c.Block(0, 0), tt.want, tt.name)
 		text, call := 100, 50
 		if tt.usage.Thinking > 0 {
 			text, call = 386, 193
@@ -324,21 +318,22 @@ func TestSeveralHidden(t *testing.T) {
 		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: 250 + n}))
 	}
 	c := calibrate(t, said(m), round())
-	if c.Block(0, 0) != 100 || c.Block(0, 1) != 200 || c.Block(0, 2) != 400 {
-		t.Errorf("%d, %d and %d tokens, want 100, 200 and 400", c.Block(0, 0), c.Block(0, 1), c.Block(0, 2))
-	}
+	must.Say(t, "100 200 400", c.Block(0, 0), c.Block(0, 1), c.Block(0, 2))
 }
 
 // TestSummedUp: thinking whose text is a summary weighs what the signature holds beyond it.
 func TestSummedUp(t *testing.T) {
 	model := round()
 	model.Rates[tokens.SummedUpChars] = 0.2
-	for signature, want := range map[int]int{0: 300, 250: 300, 250 + 1600: 300, 250 + 2600: 500} {
+	must.Rows(t, `
+0    | 300
+250  | 300
+1850 | 300
+2850 | 500
+`, func(signature, want int) {
 		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(1200), Signature: signature})}})
-		if got := calibrate(t, conv, model).Block(0, 0); got != want {
-			t.Errorf("a signature of %d: %d, want %d", signature, got, want)
-		}
-	}
+		must.Equal(t, calibrate(t, conv, model).Block(0, 0), want, signature)
+	})
 }
 
 // TestReadBack: an offloaded result weighs its file, and its stub what was sent; both on the scale of the span.
@@ -370,44 +365,39 @@ func TestReadBack(t *testing.T) {
 func TestLostWeight(t *testing.T) {
 	lost := session.Message{Class: session.ClassToolResult, Lost: true, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t2", IsString: true})}}
 	result := session.Message{Class: session.ClassToolResult, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, ID: "t1", IsString: true, Text: chars(4000)})}}
-	for _, tt := range []struct {
-		name   string
-		tokens int
-		before int
-		want   int
-	}{
-		{"what is known is 30,100 and 1,000 of the other result", 35000, 4, 3900},
-		{"one token more than is known", 31101, 4, 1},
-		{"no more than is known", 31100, 4, 0},
-		{"none recorded", 0, 4, 0},
-		{"the boundary stands elsewhere", 35000, 5, 0},
-	} {
+	must.Rows(t, `
+# name | tokens | before | want
+what is known is 30,100 and 1,000 of the other result | 35000 | 4 | 3900
+one token more than is known | 31101 | 4 | 1
+no more than is known        | 31100 | 4 | 0
+none recorded                | 0     | 4 | 0
+the boundary stands elsewhere | 35000 | 5 | 0
+`, func(name string, tokens, before, want int) {
 		conv := said(prompt(4000), answer(30000), result, lost, prompt(400), answer(20000))
-		conv.Boundaries = []session.Boundary{{Trigger: "auto", PreTokens: tt.tokens, Before: tt.before, Summary: 4, Request: 2}}
+		conv.Boundaries = []session.Boundary{{Trigger: "auto", PreTokens: tokens, Before: before, Summary: 4, Request: 2}}
 		conv.Messages[4].RecordOnly = true
 		c := calibrate(t, conv, round())
-		if c.Lost[3] != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, c.Lost[3], tt.want)
-		}
-		weight := tt.want
+		must.Equal(t, c.Lost[3], want, name)
+		weight := want
 		if weight == 0 {
 			weight = 8 // what goes around any result
 		}
-		if got := c.Message(3); got != weight {
-			t.Errorf("%s: weighs %d, want %d", tt.name, got, weight)
-		}
-	}
+		must.Equal(t, c.Message(3), weight, name)
+	})
 }
 
 // TestEarlier: what stands in for the history before the file is what the first request had in context beyond the
 // overhead and the lines.
 func TestEarlier(t *testing.T) {
 	earlier := session.Message{Class: session.ClassMeta, Marks: session.Earlier, Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText})}}
-	for context, want := range map[int]int{100000: 100000 - tokens.DefaultOverhead - 1000, 19801: 1, 19800: 0, 10000: 0} {
-		if got := calibrate(t, said(earlier, prompt(4000), answer(context)), round()).Message(0); got != want {
-			t.Errorf("context %d: %d, want %d", context, got, want)
-		}
-	}
+	must.Rows(t, `
+100000 | 80200
+19801  | 1
+19800  | 0
+10000  | 0
+`, func(context, want int) {
+		must.Equal(t, calibrate(t, said(earlier, prompt(4000), answer(context)), round()).Message(0), want, context)
+	})
 	// A later fall that every view shares was overhead till then.
 	conv := said(earlier, prompt(4000), answer(100000), prompt(4000), answer(90000))
 	if got, want := calibrate(t, conv, round()).Message(0), 100000-10000-tokens.DefaultOverhead-1000; got != want {
@@ -449,9 +439,7 @@ func TestImages(t *testing.T) {
 	c := calibrate(t, file.Main, round())
 	for m := range file.Main.Messages {
 		id := file.Main.Messages[m].UUID
-		if got := c.Message(m); got != want[id] {
-			t.Errorf("%s: %d, want %d", id, got, want[id])
-		}
+		must.Equal(t, c.Message(m), want[id], id)
 		delete(want, id)
 	}
 	if len(want) > 0 {

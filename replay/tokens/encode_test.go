@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -72,9 +70,7 @@ func TestEncodedBlocks(t *testing.T) {
 		if len(conv.Messages) != 1 {
 			t.Fatalf("%s: %d messages", tt.name, len(conv.Messages))
 		}
-		if got := table.Message(0); got != tt.want {
-			t.Errorf("%s: %d tokens, want %d", tt.name, got, tt.want)
-		}
+		must.Equal(t, table.Message(0), tt.want, tt.name)
 	}
 }
 
@@ -100,9 +96,7 @@ func TestEncodedJobs(t *testing.T) {
 	want, table := weights(encoder(t, tokens.NameCL100K), 1)
 	for _, jobs := range []int{1, 2, 8} {
 		got, _ := weights(shared, jobs)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%d jobs: %s", jobs, diff)
-		}
+		must.Equal(t, got, want, jobs)
 	}
 	offloaded := 0
 	for m := range conv.Messages {
@@ -142,9 +136,7 @@ func TestEncodedContent(t *testing.T) {
 		if got, want := table.Content(&c), int(float64(e.Count(text))*ratio+0.5); got != want {
 			t.Errorf("ratio %g: %d tokens, want %d", ratio, got, want)
 		}
-		if got := table.Content(&policy.Content{Kind: jsonl.KindText, Tokens: 5000}); got != 5000 {
-			t.Errorf("ratio %g: a placeholder of 5000 tokens counts %d", ratio, got)
-		}
+		must.Equal(t, table.Content(&policy.Content{Kind: jsonl.KindText, Tokens: 5000}), 5000, ratio)
 	}
 }
 
@@ -199,9 +191,7 @@ func TestNames(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := tokens.CheckName("p50k_base"); err == nil || !strings.Contains(err.Error(), "use usage, heuristic, o200k_base or cl100k_base") {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(t, tokens.CheckName("p50k_base"), "use usage, heuristic, o200k_base or cl100k_base")
 	var set tokens.Encoders
 	one := must.Get(set.Get(tokens.NameO200K))(t)
 	if two, _ := set.Get(tokens.NameO200K); two != one {

@@ -24,9 +24,7 @@ func TestEncoderKeeps(t *testing.T) {
 		t.Fatalf("%d is kept, counted was %d", got, first)
 	}
 	e.counts[key] = 7
-	if got := e.Count(strings.Clone(long)); got != 7 {
-		t.Errorf("the second time it is counted again: %d", got)
-	}
+	must.Equal(t, e.Count(strings.Clone(long)), 7)
 	for i := len(e.counts); i < maxKept; i++ {
 		e.counts[contentHash{1, uint64(i)}] = 1
 	}
@@ -34,9 +32,7 @@ func TestEncoderKeeps(t *testing.T) {
 	if len(e.counts) > maxKept {
 		t.Errorf("%d counts are kept, more than %d", len(e.counts), maxKept)
 	}
-	if got := e.Count(long); got != first {
-		t.Errorf("after forgetting: %d, want %d", got, first)
-	}
+	must.Equal(t, e.Count(long), first)
 }
 
 // TestEncoderForms: the same bytes as a text, as a JSON string and as the inputs of two tools are different contents.
@@ -57,14 +53,10 @@ func TestEncoderForms(t *testing.T) {
 					t.Errorf("%d, %q: %d tokens (%v), want %d", as, name, n, err, want)
 				}
 			}
-			if made != 1 {
-				t.Errorf("%d, %q: the text was made %d times", as, name, made)
-			}
+			must.Equal(t, made, 1, as, name)
 		}
 	}
-	if len(seen) != 9 {
-		t.Errorf("%d hashes of 9 contents", len(seen))
-	}
+	must.Equal(t, len(seen), 9)
 }
 
 // A tool_use is counted as its JSON, whatever its tool's name is.
@@ -81,9 +73,7 @@ func TestAppendToolUse(t *testing.T) {
 			e.SetEscapeHTML(false)
 			must.Do(t, e.Encode(form))
 			got := appendToolUse([]byte("before"), name, []byte(input))
-			if string(got) != "before"+string(bytes.TrimSpace(want.Bytes())) {
-				t.Errorf("%q, %s: %s, want %s", name, input, got, &want)
-			}
+			must.Equal(t, string(got), "before"+string(bytes.TrimSpace(want.Bytes())), name, input)
 		}
 	}
 }

@@ -55,9 +55,7 @@ func TestFit(t *testing.T) {
 		truth[i] += 0.2 * r.Float64()
 	}
 	none := func(int) float64 { return 0 }
-	if got := tokens.Fit(prior, spreadOf(0.1), nil); got != *prior {
-		t.Errorf("without samples: %v", got)
-	}
+	must.Equal(t, tokens.Fit(prior, spreadOf(0.1), nil), *prior)
 	many := tokens.Fit(prior, spreadOf(0.1), drawn(r, 2000, truth, none))
 	if far := farthest(&many, truth); far > 0.01 {
 		t.Errorf("off the true rates by %v after 2,000 samples", far)
@@ -125,9 +123,7 @@ func TestDefaultRates(t *testing.T) {
 		r := must.Get(tokens.DefaultRates(tokenizer))(t)
 		rates[tokenizer] = r
 	}
-	if rates[""] != rates["old"] {
-		t.Error("an unknown tokenizer is not taken for the old one")
-	}
+	must.Equal(t, rates[""], rates["old"], "an unknown tokenizer is not taken for the old one")
 	if r := rates[tokens.OpenAITokenizer]; math.Abs(r[tokens.EncodedTokens]-1) > 0.002 || math.Abs(r[tokens.Output]-1) > 0.002 {
 		t.Errorf("OpenAI: %v tokens a token of its own encoding, %v an output token", r[tokens.EncodedTokens], r[tokens.Output])
 	}

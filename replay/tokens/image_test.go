@@ -15,26 +15,26 @@ import (
 
 // TestImageCost has the sizes Anthropic's documentation works out, and some.
 func TestImageCost(t *testing.T) {
-	tests := []struct{ w, h, standard, large int }{
-		{200, 200, 64, 64},
-		{1000, 1000, 1296, 1296},
-		{1092, 1092, 1521, 1521},
-		{1920, 1080, 1560, 2691},
-		{2000, 1500, 1564, 3888},
-		{3840, 2160, 1560, 4784},
-		{1075, 1520, 1551, 2145},
-		{1520, 1075, 1551, 2145},
-		{1, 1, 1, 1},
-		{28, 29, 2, 2},
-		{1568, 784, 1568, 1568},
-		{8000, 8, 56, 92},
-		{1 << 30, 1, 56, 92},
-	}
-	for _, tt := range tests {
-		if s, l := tokens.ImageCost(tt.w, tt.h, false), tokens.ImageCost(tt.w, tt.h, true); s != tt.standard || l != tt.large {
-			t.Errorf("%d x %d: %d and %d tokens, want %d and %d", tt.w, tt.h, s, l, tt.standard, tt.large)
+	must.Rows(t, `
+# w | h | standard | large
+200        | 200  | 64   | 64
+1000       | 1000 | 1296 | 1296
+1092       | 1092 | 1521 | 1521
+1920       | 1080 | 1560 | 2691
+2000       | 1500 | 1564 | 3888
+3840       | 2160 | 1560 | 4784
+1075       | 1520 | 1551 | 2145
+1520       | 1075 | 1551 | 2145
+1          | 1    | 1    | 1
+28         | 29   | 2    | 2
+1568       | 784  | 1568 | 1568
+8000       | 8    | 56   | 92
+1073741824 | 1    | 56   | 92
+`, func(w, h, standard, large int) {
+		if s, l := tokens.ImageCost(w, h, false), tokens.ImageCost(w, h, true); s != standard || l != large {
+			t.Errorf("%d x %d: %d and %d tokens, want %d and %d", w, h, s, l, standard, large)
 		}
-	}
+	})
 }
 
 func picture(w, h int) image.Image {

@@ -46,9 +46,7 @@ func TestCountedByEncoding(t *testing.T) {
 	for i := range spans {
 		joined, left, _ := meter.Next(&spans[i])
 		for m, x := range joined {
-			if x != float64(want[i][tokens.Measure(m)]) {
-				t.Errorf("span %d: %v is %v, want %d", i, tokens.Measure(m), x, want[i][tokens.Measure(m)])
-			}
+			must.Equal(t, x, float64(want[i][tokens.Measure(m)]), i)
 		}
 		if len(left) != 2*i {
 			t.Errorf("span %d: %v left", i, left)
@@ -59,9 +57,7 @@ func TestCountedByEncoding(t *testing.T) {
 		}
 	}
 	c, text := calibrate(t, conv, model), policy.NewContent(jsonl.KindToolResult, "[Old tool result content cleared]")
-	if got := c.Content(&text); got != int(float64(e.Count(text.Text))*c.Rates[tokens.EncodedTokens]+0.5) {
-		t.Errorf("a text that a policy puts in weighs %d", got)
-	}
+	must.Equal(t, c.Content(&text), int(float64(e.Count(text.Text))*c.Rates[tokens.EncodedTokens]+0.5))
 	if hidden := c.Block(1, 0); hidden < 55 || hidden > 65 {
 		t.Errorf("the reasoning weighs %d", hidden)
 	}
@@ -74,9 +70,7 @@ func TestTokenizerOf(t *testing.T) {
 		{"<synthetic>", "", tokens.OldTokenizer}, {"gpt-5.6-sol", "", tokens.OpenAITokenizer}, {"openai/GPT-5.4", "", tokens.OpenAITokenizer},
 		{"gemini-3-pro", "", tokens.GoogleTokenizer}, {"deepseek-v4", "", tokens.OtherTokenizer}, {"anthropic/claude-9", "", tokens.OldTokenizer},
 	} {
-		if got, err := tokens.TokenizerOf(tt[0], tt[1]); got != tt[2] || err != nil {
-			t.Errorf("%q, %q: %s, %v, want %s", tt[0], tt[1], got, err, tt[2])
-		}
+		must.Both(tokens.TokenizerOf(tt[0], tt[1]))(t, tt[2], nil)
 	}
 }
 
@@ -117,9 +111,7 @@ func TestThinkingUntilAnswer(t *testing.T) {
 				continue
 			}
 			left, _ := th.Request(m, "m")
-			if got := fmt.Sprint(figures(left)); got != want {
-				t.Errorf("%s: request of message %d: %s, want %s", tt.name, m, got, want)
-			}
+			must.Equal(t, fmt.Sprint(figures(left)), want, tt.name, m)
 		}
 	}
 }

@@ -47,17 +47,16 @@ func TestCorpusRatio(t *testing.T) {
 }
 
 func TestRatio(t *testing.T) {
-	tests := []struct {
-		model, tokenizer string
-		want             float64
-	}{
-		{"claude-opus-4-5", "old", 1.24}, {"claude-fable-5", "new", 1.7}, {"claude-unheard-of-9", "", 1.24}, {"", "", 1.24}, {"gpt-5", "", 1},
-	}
-	for _, tt := range tests {
-		if got := tokens.Ratio(tt.model, tt.tokenizer); got != tt.want {
-			t.Errorf("%q %q: %g, want %g", tt.model, tt.tokenizer, got, tt.want)
-		}
-	}
+	must.Rows(t, `
+# model | tokenizer | want
+claude-opus-4-5     | old | 1.24
+claude-fable-5      | new | 1.7
+claude-unheard-of-9 | ""  | 1.24
+""                  | ""  | 1.24
+gpt-5               | ""  | 1
+`, func(model, tokenizer string, want float64) {
+		must.Equal(t, tokens.Ratio(model, tokenizer), want, model, tokenizer)
+	})
 }
 
 // growthByTable adds up how far the context grew over spans without a compaction, and what joined in them by a table.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -66,9 +67,7 @@ func TestThinking(t *testing.T) {
 		})
 		for _, r := range tt.requests {
 			left, back := th.Request(r.at, r.model)
-			if got := fmt.Sprint(figures(left), figures(back)); got != r.want {
-				t.Errorf("%s: request of message %d: %s, want %s", tt.name, r.at, got, r.want)
-			}
+			must.Equal(t, fmt.Sprint(figures(left), figures(back)), r.want, tt.name, r.at)
 		}
 	}
 }

@@ -50,9 +50,7 @@ func TestEstimate(t *testing.T) {
 		{"tool_reference: its JSON", block(jsonl.ContentBlock{Kind: jsonl.KindToolReference, JSON: chars(60)}), 15},
 		{"attachment", block(jsonl.ContentBlock{Kind: jsonl.KindAttachment, Text: chars(516), JSON: chars(9000)}), 129},
 	} {
-		if got := tokens.Estimate(&tt.b); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		must.Equal(t, tokens.Estimate(&tt.b), tt.want, tt.name)
 	}
 }
 
@@ -71,9 +69,7 @@ func TestHeuristic(t *testing.T) {
 	cal := must.Get(tokens.Calibrate(conv, tokens.CountedModel{Tokenizer: tokens.NewTokenizer}))(t)
 	table := cal.Heuristic()
 	for m, want := range []int{100, 2004, 0, 10} {
-		if got := table.Message(m); got != want {
-			t.Errorf("message %d: %d, want %d", m, got, want)
-		}
+		must.Equal(t, table.Message(m), want, m)
 		sum := 0
 		for b := range conv.Messages[m].Blocks {
 			if got, want := table.Block(m, b), tokens.Estimate(&conv.Messages[m].Blocks[b]); got != want {
@@ -81,9 +77,7 @@ func TestHeuristic(t *testing.T) {
 			}
 			sum += table.Block(m, b)
 		}
-		if sum != want {
-			t.Errorf("the blocks of message %d are %d, want %d", m, sum, want)
-		}
+		must.Equal(t, sum, want, m)
 	}
 	for _, tt := range []struct {
 		name string
@@ -95,8 +89,6 @@ func TestHeuristic(t *testing.T) {
 		{"a recorded block", policy.Content{Ref: &policy.Target{Item: 1, Block: 2}, Length: chars(8)}, 2000},
 		{"a recorded stub", policy.Content{Ref: &policy.Target{Item: 0}, Stub: true, Length: chars(80)}, 20},
 	} {
-		if got := table.Content(&tt.c); got != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
-		}
+		must.Equal(t, table.Content(&tt.c), tt.want, tt.name)
 	}
 }

@@ -122,9 +122,7 @@ func TestSentCauses(t *testing.T) {
 			t.Errorf("request %d: %s, %+v, want %+v", n, b.Cause, b.InFile, want)
 		}
 	}
-	if len(causes) != 4 {
-		t.Errorf("%d breaks", len(causes))
-	}
+	must.Equal(t, len(causes), 4)
 
 	changed := map[int]why.RequestChange{}
 	for _, c := range s.Changes {
@@ -164,9 +162,7 @@ func TestSentCauses(t *testing.T) {
 		}
 		before = now
 	}
-	if len(changed) != 2 {
-		t.Errorf("%d requests differ", len(changed))
-	}
+	must.Equal(t, len(changed), 2)
 }
 
 // TestSentTools: tools that went together have the tokens of all of them.

@@ -2,7 +2,6 @@ package why_test
 
 import (
 	"os"
-	"slices"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
@@ -97,16 +96,12 @@ func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backte
 	for _, c := range s.Contents {
 		contents.Add(c.USD)
 	}
-	if contents.Nano != input.Nano {
-		t.Errorf("%s: the contents add up to %v, the input is %v", name, contents, input)
-	}
+	must.Equal(t, contents.Nano, input.Nano, name, contents, input)
 	of := s.Total.SimUSD
 	if s.ByUsage() {
 		of = s.Total.USD
 	}
-	if misses.Nano != of.Nano {
-		t.Errorf("%s: the misses of the bill are %v, all are %v", name, misses, of)
-	}
+	must.Equal(t, misses.Nano, of.Nano, name, misses, of)
 	for _, b := range s.Breaks {
 		if b.Sim == nil {
 			continue
@@ -116,9 +111,7 @@ func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backte
 		for _, u := range []price.USD{b.Sim.Restarts, b.Sim.Changes, b.Sim.Edits, b.Sim.Lifetime, b.Sim.Placement} {
 			sum += u.Nano
 		}
-		if sum != b.Sim.USD.Nano {
-			t.Errorf("%s: request %d: the parts add up to %d, not %d", name, b.Request, sum, b.Sim.USD.Nano)
-		}
+		must.Equal(t, sum, b.Sim.USD.Nano, name, b.Request)
 		if b.Cause == cache.None || b.Cause == cache.First {
 			t.Errorf("%s: request %d: the cause is %q", name, b.Request, b.Cause)
 		}
@@ -216,7 +209,5 @@ func TestCauses(t *testing.T) {
 		{100, cache.Edited, policy.KindClear, "auto", false}, {144, cache.Edited, policy.KindClear, "auto", false},
 		{245, cache.Compacted, policy.KindSummarize, "auto", false},
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%+v\nwant %+v", got, want)
-	}
+	must.Equal(t, got, want)
 }

@@ -41,8 +41,6 @@ func TestAgain(t *testing.T) {
 				}
 			}
 		}
-		if s := strings.Join(got, " "); s != want {
-			t.Errorf("request %d: results %s, want %s", n, s, want)
-		}
+		must.Equal(t, strings.Join(got, " "), want, n)
 	}
 }

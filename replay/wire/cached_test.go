@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -78,9 +76,7 @@ func TestCacheEditsExamples(t *testing.T) {
 		user(said("question", "")), use("toolu_A", mark), user(named("A")),
 		user(edit("A"), said("comment", mark)),
 	}
-	if diff := cmp.Diff(want, round(4, 2)); diff != "" {
-		t.Errorf("one round: -want +got\n%s", diff)
-	}
+	must.Equal(t, round(4, 2), want)
 	round(7, 3) // B stands in the last message: there is nothing to delete
 	want = []string{
 		user(said("question", "")), use("toolu_A", ""), user(named("A")),
@@ -89,9 +85,7 @@ func TestCacheEditsExamples(t *testing.T) {
 		use("toolu_C", mark),
 		user(edit("B"), result("C", mark)), // new
 	}
-	if diff := cmp.Diff(want, round(9, 4)); diff != "" {
-		t.Errorf("two rounds: -want +got\n%s", diff)
-	}
+	must.Equal(t, round(9, 4), want)
 }
 
 // A message is divided only where it holds what its own edit deletes.
@@ -147,9 +141,7 @@ func TestCacheEditsDivide(t *testing.T) {
 			}
 			got = append(got, strings.Join(blocks, " "))
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("-want +got\n%s", diff)
-		}
+		must.Equal(t, got, tt.want)
 	}
 }
 

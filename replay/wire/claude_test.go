@@ -3,7 +3,6 @@ package wire_test
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -145,22 +144,28 @@ func TestReleases(t *testing.T) {
 // TestResultsOfOneMoment: parallel results of one moment are in the order of the calls once a new process has read them.
 func TestResultsOfOneMoment(t *testing.T) {
 	const at = `"timestamp":"2026-01-01T00:00:59.%03dZ","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":"r%d"}]}`
-	for _, tt := range []struct {
-		version string
-		again   bool
-		want    []int
-	}{{"2.1.119", false, []int{3, 2, 4, 1}}, {"2.1.119", true, []int{2, 3, 4, 1}}, {"2.1.280", true, []int{3, 2, 4, 1}}} {
-		w := writer{version: tt.version}
+	must.Rows(t, `
+# version | again | want
+2.1.119 | false | [3, 2, 4, 1]
+2.1.119 | true  | [2, 3, 4, 1]
+2.1.280 | true  | [3, 2, 4, 1]
+`, func(version string, again bool, want []int) {
+		w := writer{version: version}
 		w.user("u0", "go")
 		for n := 1; n <= 4; n++ {
 			w.add(fmt.Sprint("a", n), "assistant", fmt.Sprintf(`"message":{"id":"m1","role":"assistant","model":"claude-sonnet-4-5","usage":{"input_tokens":10},"content":[{"type":"tool_use","id":"t%d","name":"Bash","input":{}}]}`, n))
 		}
-		for _, r := range []struct{ n, ms int }{{3, 1}, {2, 1}, {4, 2}, {1, 3}} {
-			w.parent = fmt.Sprintf("%q", fmt.Sprint("a", r.n))
-			w.add(fmt.Sprint("r", r.n), "user", fmt.Sprintf(at, r.ms, r.n, r.n))
-		}
+		must.Rows(t, `
+3 | 1
+2 | 1
+4 | 2
+1 | 3
+`, func(n, ms int) {
+			w.parent = fmt.Sprintf("%q", fmt.Sprint("a", n))
+			w.add(fmt.Sprint("r", n), "user", fmt.Sprintf(at, ms, n, n))
+		})
 		w.answer("a9", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
-		if tt.again {
+		if again {
 			w.attach("x3", `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
 		}
 		w.user("u9", "on")
@@ -168,10 +173,8 @@ func TestResultsOfOneMoment(t *testing.T) {
 		for _, part := range strings.Split(w.sent(t)[2], `"content":"r`)[1:] {
 			order = append(order, int(part[0]-'0'))
 		}
-		if !slices.Equal(order, tt.want) {
-			t.Errorf("%s, read back %v: results %v instead of %v", tt.version, tt.again, order, tt.want)
-		}
-	}
+		must.Equal(t, order, want, version, again)
+	})
 }
 
 // TestDroppedResponse: attachments on both sides of a response that was interrupted in its thinking, which is not sent. The

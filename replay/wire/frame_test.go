@@ -49,24 +49,21 @@ func TestAttachedBlocks(t *testing.T) {
 // compaction, and that the model has long not written down its tasks, with its tenth message. They stand before the response that the model
 // gives, and not before one that the client writes itself. Their count is that of wire.Placeholders.
 func TestOwnReminders(t *testing.T) {
-	for _, tt := range []struct {
-		version string
-		lines   string // a: a response with a call, its result; t: the same with TodoWrite; T: with TaskCreate; p: a prompt; r: a restart; n: an answer of the client itself
-		want    string // the reminders, and the number of the message that has them
-	}{
-		{"2.1.45", "paaaaaaaaaa", "todo_reminder 21"},
-		{"2.1.45", "paaaaaaaaa", ""},
-		{"2.1.45", "paataaaaaaaaaa", "todo_reminder 27"},
-		{"2.1.45", "paaTaaaaaaaaaa", "task_reminder 27"},
-		{"2.1.45", "paaaaaaaaaaaaaaaaaaaa", "todo_reminder 21, todo_reminder 41"},
-		{"2.1.45", "paaaaaaaaaarp", "todo_reminder 21"},
-		{"2.1.76", "pa", "skills 1"},
-		{"2.1.76", "parp", "skills 3"},
-		{"2.1.76", "parnp", "skills 5"},
-		{"2.1.100", "paaaaaaaaaaaa", ""},
-	} {
-		w := writer{version: tt.version}
-		for i, kind := range tt.lines {
+	must.Rows(t, `
+# version | lines | want
+2.1.45  | paaaaaaaaaa           | todo_reminder 21
+2.1.45  | paaaaaaaaa            | ""
+2.1.45  | paataaaaaaaaaa        | todo_reminder 27
+2.1.45  | paaTaaaaaaaaaa        | task_reminder 27
+2.1.45  | paaaaaaaaaaaaaaaaaaaa | todo_reminder 21, todo_reminder 41
+2.1.45  | paaaaaaaaaarp         | todo_reminder 21
+2.1.76  | pa                    | skills 1
+2.1.76  | parp                  | skills 3
+2.1.76  | parnp                 | skills 5
+2.1.100 | paaaaaaaaaaaa         | ""
+`, func(version, lines, want string) {
+		w := writer{version: version}
+		for i, kind := range lines {
 			name := map[rune]string{'a': "Read", 't': "TodoWrite", 'T': "TaskCreate"}[kind]
 			switch kind {
 			case 'p':
@@ -88,16 +85,14 @@ func TestOwnReminders(t *testing.T) {
 				}
 			}
 		}
-		if strings.Join(got, ", ") != tt.want {
-			t.Errorf("%s %s: %q, want %q", tt.version, tt.lines, got, tt.want)
-		}
+		must.Equal(t, strings.Join(got, ", "), want, version, lines)
 		w.answer("z", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
 		f := must.Get(session.LoadReader("test", strings.NewReader(w.String()), session.LoadOptions{}))(t)
 		defer f.Close()
 		if n, _, err := wire.Placeholders(viewOf(t, f.Main)); err != nil || n != len(got)+1 {
-			t.Errorf("%s %s: %d placeholders, %v, want %d", tt.version, tt.lines, n, err, len(got)+1)
+			t.Errorf("%s %s: %d placeholders, %v, want %d", version, lines, n, err, len(got)+1)
 		}
-	}
+	})
 }
 
 // TestStopsLater: what is attached of a hook at the end of a run is sent from the next prompt on by clients before 2.1.260, or
@@ -172,18 +167,23 @@ func TestFilesApart(t *testing.T) {
 
 // TestSystemTurns: which models take messages of the system role, by their ids.
 func TestSystemTurns(t *testing.T) {
-	for model, want := range map[string]bool{
-		"claude-opus-4-8": true, "claude-opus-4-8@20260101": true, "claude-opus-4-8[1m]": true, "claude-sonnet-5": true,
-		"us.anthropic.claude-opus-4-8-v1:0": true, "claude-opus-4-7": false, "claude-opus-4@20250514": false, "gpt-5-codex": false, "glm-5": false,
-	} {
+	must.Rows(t, `
+claude-opus-4-8          | true
+claude-opus-4-8@20260101 | true
+claude-opus-4-8[1m]      | true
+claude-sonnet-5          | true
+us.anthropic.claude-opus-4-8-v1:0 | true
+claude-opus-4-7          | false
+claude-opus-4@20250514   | false
+gpt-5-codex              | false
+glm-5                    | false
+`, func(model string, want bool) {
 		w := writer{version: "2.1.332"}
 		w.user("u1", "go")
 		w.add("x1", "attachment", `"attachment":{"type":"new_kind"},"renderedRole":"system","rendered":[{"content":"first"}]`)
 		w.answer("a1", model, `{"type":"text","text":"done"}`)
-		if got := strings.Contains(strings.Join(w.sent(t), "\n"), `"role":"system"`); got != want {
-			t.Errorf("%s: the system role %v, want %v", model, got, want)
-		}
-	}
+		must.Equal(t, strings.Contains(strings.Join(w.sent(t), "\n"), `"role":"system"`), want, model)
+	})
 }
 
 // TestLeads: what a hook said, and a note of the client, are reminders with what their lines say that stands before them. What
@@ -241,6 +241,7 @@ func TestPlaceholders(t *testing.T) {
 // TestLongMessages: a message of four times the parts takes as long as four messages, and not four times as long, as work does
 // that grows with the square. Both are measured over the same time, so that a busy machine slows both.
 func TestLongMessages(t *testing.T) {
+	must.BeCI(t)
 	for name, add := range map[string]func(w *writer, i int){
 		"prompts": func(w *writer, i int) { w.user(fmt.Sprint("p", i), "on") },
 		"attachments": func(w *writer, i int) {

@@ -65,9 +65,7 @@ func goesOn(t testing.TB, dir string, v *view.View, o wire.SessionFileOptions) *
 	f := must.Get(session.Load(write(t, dir, s), session.LoadOptions{}))(t)
 	defer f.Close()
 	rec := must.Get(replay.NewRecord(f.Main))(t)
-	if n := len(f.Main.Requests); n != 0 {
-		t.Errorf("%d requests are counted again", n)
-	}
+	must.Equal(t, len(f.Main.Requests), 0)
 	back := must.Get(rec.ViewAt(replay.RecordedTrack(), replay.Options{}, 1))(t)
 	body := must.Get(wire.Model(back))(t)
 	if v.Conversation().Product != session.Product { // the other client's view has no placeholder for Claude Code's context
@@ -243,9 +241,7 @@ func same(t *testing.T, had map[string]int, conv *session.Conversation, v *view.
 		return
 	}
 	body := must.Get(wire.Model(v))(t)
-	if !slices.Equal(bodyLines(body.Messages), bodyLines(s.Messages)) {
-		t.Error("the messages are not those of the payload")
-	}
+	must.Equal(t, bodyLines(body.Messages), bodyLines(s.Messages), "the messages are not those of the payload")
 }
 
 // edited reports whether a policy has the server clear something of a view.
@@ -351,16 +347,12 @@ func TestSession(t *testing.T) {
 		answer(6, strings.Replace(none, `"cache_read_input_tokens":0`, `"cache_read_input_tokens":100`, 1), `{"type":"text","text":"I see."}`),
 		`{"role":"user","content":"Go <on>"}`,
 	}
-	if diff := gocmp.Diff(want, rest); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	must.Equal(t, gocmp.Diff(want, rest), "")
 	if got, want := string(s.Lines[len(s.Lines)-1]), `{"type":"custom-title","customTitle":"Fix it","sessionId":"`+s.ID+`"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	again, err := wire.Session(v, o)
-	if err != nil || !slices.EqualFunc(s.Lines, again.Lines, bytes.Equal) {
-		t.Errorf("another file of the same view: %v", err)
-	}
+	must.Say(t, "<nil> true", err, slices.EqualFunc(s.Lines, again.Lines, bytes.Equal))
 	o.Request++
 	if again, err = wire.Session(v, o); err != nil || again.ID == s.ID {
 		t.Errorf("the same id at another request: %v", err)
@@ -386,12 +378,8 @@ func TestSessionSummary(t *testing.T) {
 		kinds = append(kinds, fmt.Sprintln(l.Type, l.Subtype, l.Summary, l.Meta))
 	}
 	want := []string{"system compact_boundary false false\n", "user  true false\n", "user  false true\n", "assistant  false false\n", "assistant  false false\n", "user  false false\n"}
-	if diff := gocmp.Diff(want, kinds); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if s.StandIns != 1 {
-		t.Errorf("%d stand-ins, want 1", s.StandIns)
-	}
+	must.Equal(t, gocmp.Diff(want, kinds), "")
+	must.Equal(t, s.StandIns, 1)
 }
 
 // TestSessionOfAnother holds what the API would refuse of another agent's session.
@@ -400,17 +388,17 @@ func TestSessionOfAnother(t *testing.T) {
 		`{"role":"user","content":"Go"}`,
 		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"call|1","name":"shell","input":{}}]}`,
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call|1","content":"ok"},{"type":"compaction","encrypted":"YQ"}]}`)
-	for _, tt := range []struct {
-		model    string
-		unsigned int
-	}{{"gpt-5", 1}, {"claude-opus-4-5", 0}} {
+	must.Rows(t, `
+gpt-5           | 1
+claude-opus-4-5 | 0
+`, func(model string, unsigned int) {
 		conv.Product = "another"
-		conv.Messages[1].Model = tt.model
+		conv.Messages[1].Model = model
 		s := goesOn(t, t.TempDir(), viewOf(t, conv), wire.SessionFileOptions{Client: "2.1.139"})
-		if s.Unsigned != tt.unsigned || s.Renamed != 1 || s.Opaque != 1 || bytes.Contains(bytes.Join(s.Lines, nil), []byte("call|1")) {
-			t.Errorf("%s: %d blocks left out, %d ids renamed, %d unreadable", tt.model, s.Unsigned, s.Renamed, s.Opaque)
+		if s.Unsigned != unsigned || s.Renamed != 1 || s.Opaque != 1 || bytes.Contains(bytes.Join(s.Lines, nil), []byte("call|1")) {
+			t.Errorf("%s: %d blocks left out, %d ids renamed, %d unreadable", model, s.Unsigned, s.Renamed, s.Opaque)
 		}
-	}
+	})
 }
 
 func sessionsIn(t testing.TB, dir string) (files []string) {

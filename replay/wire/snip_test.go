@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -70,12 +68,8 @@ func TestSnipExample(t *testing.T) {
 	}
 	// The API takes a result and the prompt after it as one message.
 	joined := strings.TrimSuffix(turn1[4], "]}") + "," + strings.TrimPrefix(turn2[0], `{"role":"user","content":[`)
-	if diff := cmp.Diff(lines(turn1[:4], []string{joined}, turn2[1:]), sent(4)); diff != "" {
-		t.Errorf("before: -want +got\n%s", diff)
-	}
-	if diff := cmp.Diff(lines(turn2, snip[:2]), sent(5)); diff != "" {
-		t.Errorf("after: -want +got\n%s", diff)
-	}
+	must.Equal(t, sent(4), lines(turn1[:4], []string{joined}, turn2[1:]))
+	must.Equal(t, sent(5), lines(turn2, snip[:2]))
 	for i := range conv.Messages {
 		for b := range conv.Messages[i].Blocks {
 			if text, err := conv.Text(i, b); err != nil || strings.Contains(text, "[id:") {

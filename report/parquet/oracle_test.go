@@ -60,9 +60,7 @@ func read(t *testing.T, data []byte) (rows []string, groups int) {
 		}
 		must.Do(t, r.Close())
 	}
-	if int64(len(rows)) != f.NumRows() {
-		t.Errorf("%d rows, the footer says %d", len(rows), f.NumRows())
-	}
+	must.Equal(t, int64(len(rows)), f.NumRows())
 	return rows, len(f.RowGroups())
 }
 
@@ -109,7 +107,14 @@ func randomRows(n int, rnd *rand.Rand) (rows [][]parquet.Cell, want []string) {
 
 // TestRoundTrip holds that parquet-go reads what was written: no row, part of a row group, and several.
 func TestRoundTrip(t *testing.T) {
-	for n, groups := range map[int]int{0: 0, 1: 1, 9: 1, 1000: 1, 1 << 15: 1, 1<<15 + 1: 2} {
+	must.Rows(t, `
+0     | 0
+1     | 1
+9     | 1
+1000  | 1
+32768 | 1
+32769 | 2
+`, func(n, groups int) {
 		rows, want := randomRows(n, rand.New(rand.NewPCG(1, uint64(n))))
 		data := write(t, rows)
 		got, n := read(t, data)
@@ -124,7 +129,7 @@ func TestRoundTrip(t *testing.T) {
 		if !bytes.Equal(data, write(t, rows)) {
 			t.Errorf("%d rows: two files of the same rows differ", len(rows))
 		}
-	}
+	})
 }
 
 // TestLongTexts holds that a row group ends early where its texts are long.
@@ -153,9 +158,7 @@ func TestSchema(t *testing.T) {
 	optional int64 at (TIMESTAMP(isAdjustedToUTC=true,unit=MICROS));
 	optional int64 usd (DECIMAL(18,9));
 }`
-	if got := f.Schema().String(); got != want {
-		t.Errorf("got %s", got)
-	}
+	must.Equal(t, f.Schema().String(), want)
 	if v, _ := f.Lookup("schema"); v != "ctxkit.rows/v1" {
 		t.Errorf("schema %q", v)
 	}

@@ -11,20 +11,16 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
 // recorded are the measurements of a short run.
 func recorded(t *testing.T) *record {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "record.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", "record.json")))(t)
 	var rec record
-	if err := json.Unmarshal(text, &rec); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &rec))
 	return &rec
 }
 
@@ -32,17 +28,12 @@ func TestPage(t *testing.T) {
 	const notes = "Each policy counts for itself.\n"
 	var b bytes.Buffer
 	rec := recorded(t)
-	if err := writePage(&b, rec, notes); err != nil {
-		t.Fatal(err)
-	}
-	if page := b.String(); !strings.Contains(page, "**A trial with 0.02 of the data") || strings.Contains(page, "yes") {
-		t.Errorf("a trial is judged:\n%s", page)
-	}
+	must.Do(t, writePage(&b, rec, notes))
+	page := b.String()
+	must.Say(t, "true false", strings.Contains(page, "**A trial with 0.02 of the data"), strings.Contains(page, "yes"))
 	b.Reset()
 	rec.Scale = 1
-	if err := writePage(&b, rec, notes); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writePage(&b, rec, notes))
 	golden.Check(t, filepath.Join("testdata", "page.md"), b.Bytes())
 }
 
@@ -58,9 +49,7 @@ func TestWithoutOthers(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := writePage(&b, rec, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writePage(&b, rec, ""))
 	page := b.String()
 	for _, want := range []string{"Not on this machine, so not measured: script; ccusage and", "| at most 0.9 |  |  |  | not measured |"} {
 		if !strings.Contains(page, want) {
@@ -117,13 +106,9 @@ func TestData(t *testing.T) {
 	const scale = 0.0005
 	dir := t.TempDir()
 	d := place(dir, scale)
-	if err := d.create(scale); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.create(scale))
 	ten, err := os.ReadFile(d.ten)
-	if err != nil || bytes.Count(ten, []byte("\n")) != 10 {
-		t.Errorf("%d lines, %v, want 10", bytes.Count(ten, []byte("\n")), err)
-	}
+	must.Say(t, "<nil> 10", err, bytes.Count(ten, []byte("\n")))
 	for folder, n := range map[string]int{d.oneDir: 1, d.many: d.manyN, d.fleet: d.fleetN, d.first: d.firstN} {
 		files, err := filepath.Glob(filepath.Join(folder, "projects", "*", "*.jsonl"))
 		if err != nil || len(files) != n {
@@ -140,9 +125,7 @@ func TestData(t *testing.T) {
 	}
 	defer s.Close()
 	if err := s.Each(1, jsonl.ReadOptions{}, func(it *jsonl.Item) error {
-		if it.Kind != jsonl.ItemEntry {
-			t.Errorf("line %d is no entry", it.Line)
-		}
+		must.Equal(t, it.Kind, jsonl.ItemEntry, it.Line)
 		return nil
 	}); err != nil {
 		t.Error(err)
@@ -151,7 +134,5 @@ func TestData(t *testing.T) {
 		t.Error("data of another scale are taken")
 	}
 	text, err := sessionText(d.one, 20_000)
-	if err != nil || len(text) != 20_000 {
-		t.Errorf("%d bytes of text, %v", len(text), err)
-	}
+	must.Say(t, "<nil> 20000", err, len(text))
 }

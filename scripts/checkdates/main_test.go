@@ -9,15 +9,13 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
 func TestJudge(t *testing.T) {
 	at := func(day string) time.Time {
-		d, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(time.Parse(time.DateOnly, day))(t)
 		return d.Add(20 * time.Hour)
 	}
 	times := map[string]time.Time{

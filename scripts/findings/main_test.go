@@ -17,6 +17,7 @@ import (
 	"text/template"
 	"text/template/parse"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/interval"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
@@ -34,22 +35,14 @@ func TestNoDigitIsTyped(t *testing.T) {
 		t.Fatal("a typed digit is not found")
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed, err := template.New(path).Funcs((&article{}).functions()).Parse(string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
+		parsed := must.Get(template.New(path).Funcs((&article{}).functions()).Parse(string(text)))(t)
 		for _, one := range parsed.Templates() {
 			if one.Tree != nil {
 				eachNode(one.Root, func(n parse.Node) {
 					switch n := n.(type) {
 					case *parse.TextNode:
-						if found := digits(cited.ReplaceAllString(string(n.Text), "")); found != "" {
-							t.Errorf("%s: digits %q are typed in %q", path, found, n.Text)
-						}
+						must.Equal(t, digits(cited.ReplaceAllString(string(n.Text), "")), "", path, n.Text)
 					case *parse.NumberNode:
 						t.Errorf("%s: the number %s is typed", path, n.Text)
 					}
@@ -107,9 +100,7 @@ func folders(t *testing.T) func(string) string {
 	env := map[string]string{}
 	for i, name := range variables {
 		env[name] = filepath.Join(root, fmt.Sprint(i))
-		if err := os.Mkdir(env[name], 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(env[name], 0o755))
 	}
 	for name, sessions := range map[string][]string{
 		variables[0]: {"../../testdata/sessions/microcompact.jsonl", "../../testdata/sessions/compaction.jsonl"},
@@ -143,9 +134,7 @@ func folders(t *testing.T) func(string) string {
 		}
 	}
 	for name, text := range map[string][]byte{"experiment_instance_costs_sweagent.csv": swe.Bytes(), "experiment_instance_costs_openhands.csv": hands.Bytes()} {
-		if err := os.WriteFile(filepath.Join(env[variables[3]], name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(env[variables[3]], name), text, 0o600))
 	}
 	return func(name string) string { return env[name] }
 }
@@ -156,16 +145,12 @@ func TestGenerate(t *testing.T) {
 	env := folders(t)
 	one, two := t.TempDir(), t.TempDir()
 	for _, dir := range []string{one, two} {
-		if err := run(dir, env); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run(dir, env))
 	}
 	written := filesOf(t, one)
 	if again := filesOf(t, two); !maps.Equal(written, again) {
 		for name := range written {
-			if written[name] != again[name] {
-				t.Errorf("%s: other bytes the second time", name)
-			}
+			must.Equal(t, written[name], again[name], name)
 		}
 	}
 	for _, name := range append(names(), "README") {
@@ -184,15 +169,9 @@ func TestGenerate(t *testing.T) {
 func filesOf(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		files[e.Name()] = string(text)
 	}
 	return files
@@ -242,10 +221,7 @@ func checkPages(t *testing.T, files map[string]string) {
 			if filepath.Ext(other) != ".csv" || !strings.HasPrefix(other, base) && base != "README" {
 				continue
 			}
-			lines, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			lines := must.Get(csv.NewReader(strings.NewReader(text)).ReadAll())(t)
 			for _, cell := range slices.Concat(lines...) {
 				learn(cell)
 				if x, err := strconv.ParseFloat(cell, 64); err == nil {
@@ -274,10 +250,7 @@ func TestWritten(t *testing.T) {
 	written := filesOf(t, folder)
 	checkPages(t, written)
 	for page, from := range map[string]string{"README.md": "docs/findings/", "docs/README.md": "findings/"} {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, name := range names() {
 			if !strings.Contains(string(text), "]("+from+name+".md)") {
 				t.Errorf("%s does not list %s", page, name)
@@ -288,14 +261,10 @@ func TestWritten(t *testing.T) {
 		t.Skip("CTXKIT_LONG, or a folder, is not set: nothing is generated")
 	}
 	dir := t.TempDir()
-	if err := run(dir, os.Getenv); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(dir, os.Getenv))
 	again := filesOf(t, dir)
 	for name, text := range again {
-		if written[name] != text {
-			t.Errorf("%s is not what the sessions give: run scripts/findings/all", name)
-		}
+		must.Equal(t, written[name], text, name)
 	}
 	for name := range written {
 		if _, ok := again[name]; !ok && !strings.HasPrefix(name, "counterfactual") { // written by scripts/lab
@@ -310,38 +279,30 @@ func TestFolders(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), variables[3]) {
 		t.Errorf("got %v", err)
 	}
-	if err := run(t.TempDir(), os.Getenv, "nonesuch"); err == nil || !strings.Contains(err.Error(), "masking") {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(t, run(t.TempDir(), os.Getenv, "nonesuch"), "masking")
 }
 
 // TestVerdicts holds that nothing is concluded from an interval that covers 0, or from none.
 func TestVerdicts(t *testing.T) {
 	tab := newTable("t", column{"what", ""}, column{"change", ""}, column{"low", ""}, column{"high", ""})
 	want := map[string]string{}
-	for _, c := range []struct {
-		name            string
-		value, low, up  float64
-		bounded         bool
-		verdict, phrase string
-	}{
-		{"a", -0.2, -0.3, -0.1, true, lower, "costs less: −20.0 % (−30.0 to −10.0 %)"},
-		{"b", 0.2, 0.1, 0.3, true, higher, "costs more: +20.0 % (+10.0 to +30.0 %)"},
-		{"c", 0.2, -0.1, 0.3, true, unclear, "so no difference can be told"},
-		{"d", 0.2, 0, 0.3, true, unclear, "so no difference can be told"},
-		{"e", 0.2, 0, 0, false, tooFew, "too few projects"},
-		{"f", 0, 0, 0, true, same, "costs the same"},
-	} {
-		row := []cell{text(c.name), change(c.value), blank, blank}
-		if c.bounded {
-			row[2], row[3] = change(c.low), change(c.up)
+	must.Rows(t, `
+# name | value | low | up | bounded | verdict | phrase
+a | -0.2 | -0.3 | -0.1 | true  | lower   | costs less: −20.0 % (−30.0 to −10.0 %)
+b | 0.2  | 0.1  | 0.3  | true  | higher  | costs more: +20.0 % (+10.0 to +30.0 %)
+c | 0.2  | -0.1 | 0.3  | true  | unclear | so no difference can be told
+d | 0.2  | 0    | 0.3  | true  | unclear | so no difference can be told
+e | 0.2  | 0    | 0    | false | few     | too few projects
+f | 0    | 0    | 0    | true  | same    | costs the same
+`, func(name string, value, low, up float64, bounded bool, verdict, phrase string) {
+		row := []cell{text(name), change(value), blank, blank}
+		if bounded {
+			row[2], row[3] = change(low), change(up)
 		}
 		tab.add(row...)
-		want[c.name] = c.phrase
-		if got, err := tab.verdict(c.name); got != c.verdict || err != nil {
-			t.Errorf("%s: %s, %v, want %s", c.name, got, err, c.verdict)
-		}
-	}
+		want[name] = phrase
+		must.Both(tab.verdict(name))(t, verdict, nil, name)
+	})
 	a := &article{tables: []*table{tab}}
 	for name, phrase := range want {
 		if got, err := a.costs("t", name); err != nil || !strings.Contains(got, phrase) {
@@ -367,9 +328,7 @@ func TestStraightLines(t *testing.T) {
 	if got, want := g.summarizes(33), 33*100.0+50*(465+10+11)+2*summarySize; got != want {
 		t.Errorf("summarised: %v, want %v", got, want)
 	}
-	if got := commonStart([]trial{{turns: 3, prompt: 150}, {turns: 7, prompt: 250}, {turns: 9, prompt: 300}}); got != 100 {
-		t.Errorf("the start is %v, want 100", got)
-	}
+	must.Equal(t, commonStart([]trial{{turns: 3, prompt: 150}, {turns: 7, prompt: 250}, {turns: 9, prompt: 300}}), 100)
 }
 
 // TestRatio holds that a change is within its own bounds.
@@ -390,13 +349,7 @@ func TestRatio(t *testing.T) {
 // TestWindows counts each file once, and as read again only where it was read before the window.
 func TestWindows(t *testing.T) {
 	list := []read{{1, "a"}, {2, "b"}, {5, "a"}, {5, "c"}, {6, "a"}, {7, "c"}, {9, "b"}}
-	if got := windowOf(list, 5, 8); got != (window{3, 2, 1}) {
-		t.Errorf("got %+v", got)
-	}
-	if got := windowOf(list, 8, 10); got != (window{2, 1, 1}) {
-		t.Errorf("got %+v", got)
-	}
-	if got := windowOf(list, 5, 4); got.requests != 0 {
-		t.Errorf("got %+v", got)
-	}
+	must.Equal(t, windowOf(list, 5, 8), window{3, 2, 1})
+	must.Equal(t, windowOf(list, 8, 10), window{2, 1, 1})
+	must.Equal(t, windowOf(list, 5, 4).requests, 0)
 }

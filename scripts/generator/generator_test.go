@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 func TestStale(t *testing.T) {
@@ -17,9 +19,7 @@ func TestStale(t *testing.T) {
 		return files, nil
 	})
 	for name, text := range map[string]string{"current": "current", "old": "older"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	stale, err := g.Stale(dir)
 	if err != nil || len(stale) != 2 || string(stale[filepath.Join(dir, "old")]) != "old" || string(stale[filepath.Join(dir, "missing")]) != "missing" {

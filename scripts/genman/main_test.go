@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/cmd"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestPages writes the pages twice, to the same bytes, and looks for commands and flags in them.
 func TestPages(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
 	for _, dir := range []string{one, two} {
-		if err := run([]string{dir}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run([]string{dir}))
 	}
 	paths, err := filepath.Glob(filepath.Join(one, "*.1"))
 	if err != nil || len(paths) < 20 {
@@ -34,9 +33,8 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: other bytes the second time: %v", filepath.Base(path), err)
 		}
 		if groff, err := exec.LookPath("groff"); err == nil {
-			if out, err := exec.Command(groff, "-man", "-ww", "-z", "-Tutf8", path).CombinedOutput(); err != nil || len(out) > 0 {
-				t.Errorf("%s: groff: %v: %s", filepath.Base(path), err, out)
-			}
+			out := must.Get(exec.Command(groff, "-man", "-ww", "-z", "-Tutf8", path).CombinedOutput())(t)
+			must.Say(t, "0", len(out))
 		}
 	}
 	for file, want := range map[string]string{
@@ -59,11 +57,16 @@ func TestRun(t *testing.T) {
 }
 
 func TestText(t *testing.T) {
-	for in, want := range map[string]string{".so x": `\&.so x`, "'br": `\&'br`, `a\fB`: `a\efB`, "--as": `\-\-as`, "a\n.so x": "a .so x", "…": `\[u2026]`} {
-		if got := text(in); got != want {
-			t.Errorf("text(%q) = %q, want %q", in, got, want)
-		}
-	}
+	must.Rows(t, `
+.so x      | \&.so x
+'br        | \&'br
+a\fB       | a\efB
+--as       | \-\-as
+"a\n.so x" | a .so x
+…          | \[u2026]
+`, func(in, want string) {
+		must.Equal(t, text(in), want, in)
+	})
 	if page(cmd.Commands()) == "" {
 		t.Error("an empty page")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -15,10 +16,7 @@ import (
 )
 
 func TestDocsAreCurrent(t *testing.T) {
-	stale, err := generator.Generator(generate).Stale(filepath.FromSlash("../../docs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stale := must.Get(generator.Generator(generate).Stale(filepath.FromSlash("../../docs")))(t)
 	for path := range stale {
 		t.Errorf("%s is stale: run go generate .", path)
 	}
@@ -26,10 +24,7 @@ func TestDocsAreCurrent(t *testing.T) {
 
 // TestStagesAreDocumented checks what the page takes from each stage.
 func TestStagesAreDocumented(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	for _, d := range reg.Definitions() {
 		if d.Source == "" || d.Truth == "" || d.Example == "" {
 			t.Errorf("stage %s: give it a source, a truth and an example", d.Name)
@@ -47,10 +42,7 @@ func TestStagesAreDocumented(t *testing.T) {
 
 // TestIntro reads the policy files that the introduction shows, and checks that its table has every key of a file.
 func TestIntro(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(intro, -1)
 	if len(examples) == 0 {
 		t.Error("no example")
@@ -66,9 +58,7 @@ func TestIntro(t *testing.T) {
 		}
 	}
 	var schema struct{ Properties map[string]any }
-	if err := json.Unmarshal(policy.Schema(reg), &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(policy.Schema(reg), &schema))
 	described := map[string]bool{}
 	for _, row := range regexp.MustCompile("(?m)^\\|((?: `[a-z]+`,?)+) \\|").FindAllStringSubmatch(intro, -1) {
 		for key := range strings.SplitSeq(row[1], ",") {
@@ -89,14 +79,8 @@ func TestIntro(t *testing.T) {
 
 // TestLinks checks that every link within the page leads to one of its headings.
 func TestLinks(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := page(reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
+	text := must.Get(page(reg))(t)
 	headings := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(text, -1) {
 		headings[strings.ReplaceAll(strings.ToLower(string(m[1])), ".", "")] = true
@@ -133,14 +117,8 @@ func TestPageOfOwnFamily(t *testing.T) {
 			New:    func(any) (policy.Stage, error) { return nil, nil },
 		}},
 	}
-	reg, err := policy.NewRegistry(append(stage.Families(), own)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := page(reg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(policy.NewRegistry(append(stage.Families(), own)...))(t)
+	text := must.Get(page(reg))(t)
 	for _, want := range []string{"### own-window", "Keeps the last messages.", "`trigger`", "keep-last limit 120,000"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q on the page", want)

@@ -5,9 +5,9 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/price"
 )
 
@@ -39,17 +39,11 @@ func packages(t *testing.T) (pi, llm, limits string) {
 			"qwen3-32b": {"provider": "groq", "input": 1, "output": 1, "context": 9, "maxOutput": 9}}}`,
 	} {
 		path = filepath.Join(dir, filepath.FromSlash(path))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	for _, provider := range []string{"google", "deepseek", "xai", "moonshotai", "minimax", "xiaomi", "meta"} {
-		if err := os.WriteFile(filepath.Join(dir, "pi/dist/providers/data", provider+".json"), []byte("{}"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "pi/dist/providers/data", provider+".json"), []byte("{}"), 0o644))
 	}
 	return filepath.Join(dir, "pi"), filepath.Join(dir, "llm"), filepath.Join(dir, "limits.json")
 }
@@ -59,27 +53,15 @@ func TestWrite(t *testing.T) {
 	pi, llm, limits := packages(t)
 	path := filepath.Join(t.TempDir(), "providers.json")
 	before := `{"models": [{"id": "gpt-5-4", "input": 7, "output": 7}, {"id": "gone-free", "input": 0, "output": 0, "context": 9000}]}`
-	if err := os.WriteFile(path, []byte(before), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := write(path, pi, "2026-11-10", llm, limits); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := price.ReadFile(path, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(before), 0o644))
+	must.Do(t, write(path, pi, "2026-11-10", llm, limits))
+	data := must.Get(os.ReadFile(path))(t)
+	table := must.Get(price.ReadFile(path, data))(t)
 	got := map[string]price.Model{}
 	for _, m := range table.Models {
 		got[m.ID] = m
 	}
-	if len(got) != 7 {
-		t.Errorf("%d models: %v", len(got), got)
-	}
+	must.Equal(t, len(got), 7)
 	for _, c := range []struct {
 		name      string
 		got, want any
@@ -116,10 +98,6 @@ func TestRefuses(t *testing.T) {
 		t.Error("a package that is not there")
 	}
 	two := `{"api": {"a": {"type": "chat", "id": "gpt-5", "cost": {"input": 1, "output": 1, "tiers": [{}, {}]}}}}`
-	if err := os.WriteFile(filepath.Join(pi, "dist/providers/data/openai.json"), []byte(two), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := write(out, pi, "2026-11-10", llm, limits); err == nil || !strings.Contains(err.Error(), "2 tiers") {
-		t.Errorf("two tiers: %v", err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(pi, "dist/providers/data/openai.json"), []byte(two), 0o644))
+	must.Refuse(t, write(out, pi, "2026-11-10", llm, limits), "2 tiers")
 }

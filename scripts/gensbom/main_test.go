@@ -11,28 +11,19 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestBill makes the bill of this test program, twice, and of a program with every kind of module.
 func TestBill(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
+	data := must.Get(os.ReadFile(self))(t)
 	var texts []string
 	for _, name := range []string{"one.json", "two.json"} {
 		file := filepath.Join(t.TempDir(), name)
-		if err := run([]string{self, file}); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run([]string{self, file}))
+		text := must.Get(os.ReadFile(file))(t)
 		texts = append(texts, string(text))
 	}
 	sum := sha256.Sum256(data)
@@ -40,7 +31,7 @@ func TestBill(t *testing.T) {
 		t.Errorf("two bills of a program:\n%s\n%s", texts[0], texts[1])
 	}
 
-	b, err := newBill(&debug.BuildInfo{
+	b := must.Get(newBill(&debug.BuildInfo{
 		GoVersion: "go1.26.8", Path: "example.com/a/tool",
 		Main: debug.Module{Path: "example.com/a", Version: "v1.0.0+incompatible"},
 		Deps: []*debug.Module{
@@ -48,14 +39,8 @@ func TestBill(t *testing.T) {
 			{Path: "example.com/c", Version: "v3.0.0", Replace: &debug.Module{Path: "example.com/d", Version: "v4.0.0"}},
 		},
 		Settings: []debug.BuildSetting{{Key: "-trimpath", Value: "true"}, {Key: "GOOS", Value: "plan9"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}},
-	}, sum)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := json.MarshalIndent(b, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, sum))(t)
+	got := must.Get(json.MarshalIndent(b, "", "  "))(t)
 	want := strings.ReplaceAll(`{
   "bomFormat": "CycloneDX",
   "specVersion": "1.6",
@@ -138,9 +123,7 @@ func TestBill(t *testing.T) {
     }
   ]
 }`, "SUM", hex.EncodeToString(sum[:]))
-	if string(got) != want {
-		t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
+	must.Equal(t, string(got), want)
 }
 
 // TestNoProgram holds that what is no Go program has no bill.

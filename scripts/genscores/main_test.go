@@ -6,10 +6,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
 )
@@ -23,14 +23,8 @@ func TestScoresAreCurrent(t *testing.T) {
 		}
 		folders = append(folders, folder)
 	}
-	want, err := generate(folders...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join("..", "..", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(generate(folders...))(t)
+	got := must.Get(os.ReadFile(filepath.Join("..", "..", file)))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is stale: run go run ./scripts/genscores %s", file, strings.Join(folders, " "))
 	}
@@ -38,20 +32,12 @@ func TestScoresAreCurrent(t *testing.T) {
 
 // Scores are of built-in policies, and no figure of one contradicts another.
 func TestScores(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	s := preset.ReadScores()
 	recorded := map[string]int{}
 	for name, score := range s.Policies {
-		p, err := preset.Load(name, reg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(p.Score, score) {
-			t.Errorf("%s: its score is %v, want %v", name, p.Score, score)
-		}
+		p := must.Get(preset.Load(name, reg))(t)
+		must.Equal(t, p.Score, score, name)
 		if score.Decided > score.Recorded || score.Free > score.Recorded {
 			t.Errorf("%s: %+v", name, score)
 		}

@@ -7,34 +7,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/tokens/bpe"
 )
 
 // TestWords checks that the list has only words of one token, in the order in which this program writes them.
 func TestWords(t *testing.T) {
 	const path = "../../jsonl/anonymize/words.txt"
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoding, err := bpe.Load(bpe.O200K)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
+	encoding := must.Get(bpe.Load(bpe.O200K))(t)
 	words := strings.Fields(string(data))
 	if len(words) < 10000 {
 		t.Errorf("%s: only %d words", path, len(words))
 	}
-	if got := lines(pick(words, leaveOut(nil), encoding.NewCounter().Count)); got != string(data) {
-		t.Errorf("%s: has words that are not picked, or another order: run genwords again", path)
-	}
+	must.Equal(t, lines(pick(words, leaveOut(nil), encoding.NewCounter().Count)), string(data), path)
 }
 
 func TestPick(t *testing.T) {
-	encoding, err := bpe.Load(bpe.O200K)
-	if err != nil {
-		t.Fatal(err)
-	}
+	encoding := must.Get(bpe.Load(bpe.O200K))(t)
 	got := pick([]string{"zebra", "house", "an", "house", "Paris", "naïve", "antidisestablishmentarianism", "curse", "cursed", "nude"}, leaveOut([]string{"curse"}), encoding.NewCounter().Count)
 	if want := "house zebra"; strings.Join(got, " ") != want {
 		t.Errorf("picked %q, want %s", got, want)

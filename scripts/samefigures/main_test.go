@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestMain acts as a build of ctxkit where the program is called before, words or figure: words has other words and
@@ -38,10 +40,7 @@ func TestMain(m *testing.M) {
 
 func TestComparison(t *testing.T) {
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	build := func(name string) string {
 		path := filepath.Join(dir, name+".exe")
 		if err := os.Link(self, path); err != nil && !os.IsExist(err) {
@@ -49,9 +48,7 @@ func TestComparison(t *testing.T) {
 		}
 		return path
 	}
-	if err := os.WriteFile(filepath.Join(dir, "s.jsonl"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "s.jsonl"), nil, 0o644))
 	cache := filepath.Join(t.TempDir(), "cache")
 	tests := []struct {
 		after  string
@@ -73,9 +70,8 @@ func TestComparison(t *testing.T) {
 			}
 		}
 	}
-	if files, err := os.ReadDir(cache); err != nil || len(files) != 10 {
-		t.Errorf("%d digests kept, %v, want 10", len(files), err)
-	}
+	files := must.Get(os.ReadDir(cache))(t)
+	must.Say(t, "10", len(files))
 	c := comparison{before: build("before"), after: build("words"), jobs: 1, every: 2}
 	var b strings.Builder
 	if _, err := c.run(&b, dir); err != nil || !strings.Contains(b.String(), "1 pairs compared") {

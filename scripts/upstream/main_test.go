@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // script is made-up code in the shapes that facts are found by: in one file, and in two of an executable whose names are
@@ -59,9 +61,7 @@ func TestDrift(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	code := func(release string) (string, error) {
@@ -74,9 +74,7 @@ func TestDrift(t *testing.T) {
 	write("2.1.10", strings.ReplaceAll(script, "buf=13000", "buf=14000"))
 	var table strings.Builder
 	fmt.Fprintln(&table, "release\tfact\tvalue\tfile\toffset")
-	if err := run(&table, false, "", []string{"2.1.9"}, nil, code); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(&table, false, "", []string{"2.1.9"}, nil, code))
 	facts := write("facts.tsv", table.String())
 	for _, c := range []struct {
 		newest, want string

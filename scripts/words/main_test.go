@@ -5,14 +5,13 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestWords holds that no page, policy file, string or comment has an expression of the list.
 func TestWords(t *testing.T) {
-	findings, err := search(os.DirFS("../.."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	findings := must.Get(search(os.DirFS("../..")))(t)
 	for _, f := range findings {
 		t.Error(f)
 	}
@@ -29,17 +28,12 @@ func TestSearch(t *testing.T) {
 		"scripts/d/d.go":   {Data: []byte("package d\n\n// misses\n")},
 		"testdata/page.md": {Data: []byte("misses\n")},
 	}
-	findings, err := search(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	findings := must.Get(search(folder))(t)
 	var got []string
 	for _, f := range findings {
 		text, _, _ := strings.Cut(f.String(), ": write ")
 		got = append(got, text)
 	}
 	want := `a.md:3: "goes by" c.go:3: "front" c.go:4: "misses" policy/p.yaml:2: "Beside"`
-	if strings.Join(got, " ") != want {
-		t.Errorf("found %s, want %s", strings.Join(got, " "), want)
-	}
+	must.Equal(t, strings.Join(got, " "), want)
 }

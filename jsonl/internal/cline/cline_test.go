@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -59,9 +60,7 @@ func TestRoo(t *testing.T) {
 		`6 response text "Done." [15+9000+20 -> 5, 10000000 nano]`,
 	}
 	outline.Same(t, want, got)
-	if conv.Product != "roo-code" || conv.Model != "claude-sonnet-4-5" {
-		t.Errorf("%q %q", conv.Product, conv.Model)
-	}
+	must.Say(t, "roo-code claude-sonnet-4-5", conv.Product, conv.Model)
 }
 
 // TestCLI has a session of the CLI with what is next to it: results that are JSON, a message that is only shown, and the last
@@ -94,14 +93,8 @@ func TestCLI(t *testing.T) {
 
 // TestEarlierCompaction: a compaction before the newest shows in the tokens alone.
 func TestEarlierCompaction(t *testing.T) {
-	text, err := os.ReadFile("testdata/cli.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := session.LoadReader("s.json", strings.NewReader(strings.ReplaceAll(string(text), `"source_message_count":6`, `"source_message_count":2`)), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/cli.json"))(t)
+	f := must.Get(session.LoadReader("s.json", strings.NewReader(strings.ReplaceAll(string(text), `"source_message_count":6`, `"source_message_count":2`)), session.LoadOptions{}))(t)
 	defer f.Close()
 	if w := f.Main.Warnings; len(w) != 1 || !strings.Contains(w[0].Message, "falls from 9200 to 700 tokens") {
 		t.Errorf("%v", w)
@@ -110,23 +103,20 @@ func TestEarlierCompaction(t *testing.T) {
 
 // TestRefused has folders that are not read, and what is said of them.
 func TestRefused(t *testing.T) {
-	for _, tt := range []struct{ name, history, window, file, want string }{
-		{"no history", "", `[{"ts":1,"type":"say","say":"text"}]`, "ui_messages.json", "name the api_conversation_history.json next to it"},
-		{"no window", `[{"role":"user","content":"x"}]`, "", "api_conversation_history.json", "a list of API messages"},
-		{"a version", `{"version":2,"messages":[]}`, `[{"ts":1,"type":"say","say":"text"}]`, "api_conversation_history.json", "history has version 2"},
-		{"empty", `[]`, `[]`, "api_conversation_history.json", "a JSON array"},
-	} {
+	must.Rows(t, `
+# name | history | window | file | want
+no history | ""                          | [{"ts":1,"type":"say","say":"text"}] | ui_messages.json | name the api_conversation_history.json next to it
+no window  | [{"role":"user","content":"x"}] | "" | api_conversation_history.json | a list of API messages
+a version  | {"version":2,"messages":[]} | [{"ts":1,"type":"say","say":"text"}] | api_conversation_history.json | history has version 2
+empty      | []                          | [] | api_conversation_history.json | a JSON array
+`, func(theName, history, window, file, want string) {
 		dir := t.TempDir()
-		for name, text := range map[string]string{"api_conversation_history.json": tt.history, "ui_messages.json": tt.window} {
+		for name, text := range map[string]string{"api_conversation_history.json": history, "ui_messages.json": window} {
 			if text == "" {
 				continue
 			}
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
-		if _, err := session.Load(filepath.Join(dir, tt.file), session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-	}
+		must.Fail(session.Load(filepath.Join(dir, file), session.LoadOptions{}))(t, want, theName)
+	})
 }

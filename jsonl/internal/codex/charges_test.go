@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -62,13 +63,8 @@ func TestUsageRecords(t *testing.T) {
 		{"of a fork's parent", head("s9", `,"forked_from_id":"s1"`) + user() + answer("a") + billed("r1", 20, 3) + counted(20, 3) + record("event_msg", `{"type":"task_started","turn_id":"t9"}`) + user() + answer("b") + billed("r2", 25, 4) + counted(25, 4), []string{"request r2 25 in, 4 out #1"}},
 	} {
 		path := filepath.Join(t.TempDir(), "rollout.jsonl")
-		if err := os.WriteFile(path, []byte(c.in), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		f, err := session.Load(path, session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(c.in), 0o600))
+		f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 		var got []string
 		for _, q := range f.Main.Charges {
 			s := fmt.Sprintf("%s %s %d in, %d out", q.Kind, q.ID, q.Usage.Context(), q.Usage.Output)

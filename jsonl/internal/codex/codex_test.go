@@ -15,6 +15,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
@@ -105,10 +106,7 @@ func outline(w *foreign.Writer, n int, e *jsonl.Entry) string {
 
 func TestConvert(t *testing.T) {
 	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "parentless", "old", "local", "server"} {
-		content, err := os.ReadFile("testdata/" + name + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		lines, w := run(t, name, content)
 		var got strings.Builder
 		for i, e := range lines {
@@ -119,10 +117,7 @@ func TestConvert(t *testing.T) {
 			fmt.Fprintln(&got, outline(w, i+1, e))
 		}
 		_, _, aside := w.Account()
-		list, err := json.Marshal(aside)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(json.Marshal(aside))(t)
 		fmt.Fprintf(&got, "set aside: %s\n", list)
 		for _, r := range w.Remarks {
 			fmt.Fprintf(&got, "%d %s %s\n", r.Line, r.Code, r.Text)
@@ -133,10 +128,7 @@ func TestConvert(t *testing.T) {
 
 // TestOwnSummary: a response is a compaction's summary where it is all of it, and not where the summary ends as it does.
 func TestOwnSummary(t *testing.T) {
-	content, err := os.ReadFile("testdata/local.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile("testdata/local.jsonl"))(t)
 	for with, want := range map[string]int{"Use it:\\nTwo files": 2, "Use it:\\nIn short: Two files": 1} {
 		_, w := run(t, "local", bytes.ReplaceAll(content, []byte("Use it:\\nTwo files"), []byte(with)))
 		if _, _, aside := w.Account(); aside[asideSummary] != want {
@@ -146,62 +138,46 @@ func TestOwnSummary(t *testing.T) {
 }
 
 func TestLooks(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want bool
-	}{
-		{`{"timestamp":"2026-05-01T10:00:00Z","type":"session_meta","payload":{"id":"x"}}`, true},
-		{"rubbish\n" + `{"type":"response_item","payload":{"type":"message"}}`, true},
-		{`{"type":"event_msg","payload":[]}`, false},
-		{`{"type":"user","message":{"role":"user","content":"hello"}}`, false},
-		{`{"type":"session","payload":{}}`, false},
-		{"", false},
-	} {
-		got := foreign.Looks(foreign.NewBeginning([]byte(tt.text), true), "", []foreign.Form{Form()}) != nil
-		if got != tt.want {
-			t.Errorf("%s: %t", tt.text, got)
-		}
-	}
+	must.Rows(t, `
+{"timestamp":"2026-05-01T10:00:00Z","type":"session_meta","payload":{"id":"x"}} | true
+"rubbish\n{\"type\":\"response_item\",\"payload\":{\"type\":\"message\"}}" | true
+{"type":"event_msg","payload":[]} | false
+{"type":"user","message":{"role":"user","content":"hello"}} | false
+{"type":"session","payload":{}} | false
+"" | false
+`, func(text string, want bool) {
+		must.Equal(t, foreign.Looks(foreign.NewBeginning([]byte(text), true), "", []foreign.Form{Form()}) != nil, want, text)
+	})
 }
 
 func TestAdded(t *testing.T) {
-	for said, want := range map[string]bool{
-		"# AGENTS.md instructions for /x\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>\n":         true,
-		" <ENVIRONMENT_CONTEXT>x</environment_context>":                                 true,
-		"<turn_aborted>\nx\n</turn_aborted>":                                            true,
-		"<codex_internal_context source=\"goal\">\nx\n</codex_internal_context>":        true,
-		"<external_page>x</external_page>":                                              true,
-		"Warning: The maximum number of unified exec processes you can keep open is 60": true,
-		"<environment_context> is a tag":                                                false,
-		"hello":                                                                         false,
-		"":                                                                              false,
-	} {
-		raw, err := json.Marshal([]text{{Type: "input_text", Text: "first"}, {Type: "input_text", Text: said}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := added(raw); got != want {
-			t.Errorf("%q: %t", said, got)
-		}
-	}
+	must.Rows(t, `
+"\u0023 AGENTS.md instructions for /x\n<INSTRUCTIONS>\na\n</INSTRUCTIONS>\n" | true
+" <ENVIRONMENT_CONTEXT>x</environment_context>" | true
+"<turn_aborted>\nx\n</turn_aborted>" | true
+"<codex_internal_context source=\"goal\">\nx\n</codex_internal_context>" | true
+<external_page>x</external_page> | true
+Warning: The maximum number of unified exec processes you can keep open is 60 | true
+<environment_context> is a tag | false
+hello | false
+""    | false
+`, func(said string, want bool) {
+		raw := must.Get(json.Marshal([]text{{Type: "input_text", Text: "first"}, {Type: "input_text", Text: said}}))(t)
+		must.Equal(t, added(raw), want, said)
+	})
 }
 
 func TestShortened(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		room int
-		want string
-	}{
-		{"0123456789", 4, "01…2 tokens truncated…89"},
-		{"0123456789", 5, "01…2 tokens truncated…789"},
-		{"ééééé", 4, "é…2 tokens truncated…é"},
-		{"ééééé", 6, "é…1 tokens truncated…é"},
-		{"0123456789", 0, "…3 tokens truncated…"},
-	} {
-		if got := shortened(tt.text, tt.room); got != tt.want {
-			t.Errorf("%s, %d: %s", tt.text, tt.room, got)
-		}
-	}
+	must.Rows(t, `
+# text | room | want
+0123456789 | 4 | 01…2 tokens truncated…89
+0123456789 | 5 | 01…2 tokens truncated…789
+ééééé      | 4 | é…2 tokens truncated…é
+ééééé      | 6 | é…1 tokens truncated…é
+0123456789 | 0 | …3 tokens truncated…
+`, func(text string, room int, want string) {
+		must.Equal(t, shortened(text, room), want, text, room)
+	})
 }
 
 // mutants are mutations of rollouts: lines dropped, doubled, moved, cut, glued, mixed, bytes changed.
@@ -243,10 +219,7 @@ func mutants(files [][]byte, n int, each func(seed int, content []byte)) {
 
 func fixtures(t testing.TB) (files [][]byte) {
 	for _, name := range []string{"rollout", "fork", "early", "earlyfork", "late", "old"} {
-		b, err := os.ReadFile("testdata/" + name + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		files = append(files, b)
 	}
 	return files
@@ -254,23 +227,11 @@ func fixtures(t testing.TB) (files [][]byte) {
 
 // corpus are the beginnings of real rollouts.
 func corpus(t testing.TB, most int64) (files [][]byte) {
-	list, err := filepath.Glob(filepath.Join(os.Getenv("CTXKIT_CODEX"), "*.jsonl.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(filepath.Glob(filepath.Join(os.Getenv("CTXKIT_CODEX"), "*.jsonl.gz")))(t)
 	for _, path := range list {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(io.LimitReader(z, most))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(path))(t)
+		z := must.Get(gzip.NewReader(f))(t)
+		b := must.Get(io.ReadAll(io.LimitReader(z, most)))(t)
 		files = append(files, b)
 		f.Close()
 	}
@@ -312,18 +273,14 @@ func FuzzConvert(f *testing.F) {
 // A compaction with which a turn begins is by change of model or effort where the turn goes on with others, and little
 // of the window is used.
 func TestTrigger(t *testing.T) {
-	for _, c := range []struct {
-		name, model, effort string
-		total               int
-		early               bool // an item of the turn is before it
-		want                string
-	}{
-		{"another model", "gpt-5.4-mini", "medium", 26900, false, "model_change"},
-		{"another effort", "gpt-5.6-sol", "high", 26900, false, "model_change"},
-		{"no change", "gpt-5.6-sol", "medium", 26900, false, "auto"},
-		{"near the limit", "gpt-5.4-mini", "medium", 230000, false, "auto"},
-		{"in a turn", "gpt-5.4-mini", "medium", 26900, true, "auto"},
-	} {
+	must.Rows(t, `
+# name | model | effort | total | early | want
+another model  | gpt-5.4-mini | medium | 26900  | false | model_change
+another effort | gpt-5.6-sol  | high   | 26900  | false | model_change
+no change      | gpt-5.6-sol  | medium | 26900  | false | auto
+near the limit | gpt-5.4-mini | medium | 230000 | false | auto
+in a turn      | gpt-5.4-mini | medium | 26900  | true  | auto
+`, func(name, theModel, theEffort string, theTotal int, early bool, want string) {
 		count := func(total int) string {
 			return fmt.Sprintf(`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":%[1]d},"last_token_usage":{"input_tokens":%[1]d,"total_tokens":%[1]d},"model_context_window":258400}}}`, total)
 		}
@@ -335,15 +292,15 @@ func TestTrigger(t *testing.T) {
 		}
 		lines := []string{
 			`{"type":"session_meta","payload":{"id":"s","cli_version":"0.145.0"}}`, `{"type":"event_msg","payload":{"type":"task_started","turn_id":"1"}}`,
-			settings("gpt-5.6-sol", "medium"), say("user", "read"), say("assistant", "done"), count(c.total), `{"type":"event_msg","payload":{"type":"task_complete"}}`,
+			settings("gpt-5.6-sol", "medium"), say("user", "read"), say("assistant", "done"), count(theTotal), `{"type":"event_msg","payload":{"type":"task_complete"}}`,
 			`{"type":"event_msg","payload":{"type":"task_started","turn_id":"2"}}`,
 		}
-		if c.early {
+		if early {
 			lines = append(lines, say("user", "go on"))
 		}
 		lines = append(lines, `{"type":"compacted","payload":{"message":"","replacement_history":[{"type":"compaction","encrypted_content":"AAAA"}]}}`,
-			settings(c.model, c.effort), say("user", "more"), say("assistant", "ok"), count(c.total+9000))
-		out, _ := run(t, c.name, []byte(strings.Join(lines, "\n")))
+			settings(theModel, theEffort), say("user", "more"), say("assistant", "ok"), count(theTotal+9000))
+		out, _ := run(t, name, []byte(strings.Join(lines, "\n")))
 		got := ""
 		for _, e := range out {
 			var meta struct{ Trigger string }
@@ -351,8 +308,6 @@ func TestTrigger(t *testing.T) {
 				got += meta.Trigger
 			}
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
+		must.Equal(t, got, want, name)
+	})
 }

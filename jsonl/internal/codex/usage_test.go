@@ -3,9 +3,8 @@ package codex
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestUsage: the input of a count includes what the cache read and wrote.
@@ -22,8 +21,6 @@ func TestUsage(t *testing.T) {
 	} {
 		got := c.is.usage("")
 		got.Details = nil
-		if diff := cmp.Diff(&c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
+		must.Equal(t, got, &c.want, c.name)
 	}
 }

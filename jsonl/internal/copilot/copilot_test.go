@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -50,17 +51,13 @@ func TestEvents(t *testing.T) {
 		{Line: 28, Model: "claude-fable-5", Time: at.Add(time.Hour), Requests: 1, Usage: jsonl.Usage{Input: 500, CacheRead: 12000, CacheWrite: 500, Output: 7}},
 	}
 	outline.Same(t, totals, conv.Totals, "totals")
-	if conv.Overhead != 12000 || conv.Version != "1.0.74" || conv.CWD != "/home/u/shop" || f.Sidechains[0].Overhead != 0 {
-		t.Errorf("overhead %d, version %s, folder %s", conv.Overhead, conv.Version, conv.CWD)
-	}
+	must.Say(t, "12000 1.0.74 /home/u/shop 0", conv.Overhead, conv.Version, conv.CWD, f.Sidechains[0].Overhead)
 	aside := map[session.Reason]int{
 		"metadata: session.model_change": 1, "the system prompt: part of the overhead": 1, "metadata: assistant.turn_start": 2, "metadata: assistant.turn_end": 1,
 		"the message before, again": 1, "the start of a tool: its call and its result are used": 2, "metadata: subagent.started": 1, "system: client_resume": 1,
 	}
 	outline.Same(t, aside, conv.Lines.SetAside, "set aside")
-	if len(conv.Warnings) > 0 || conv.Title != "find the bug" {
-		t.Errorf("title %q, warnings %+v", conv.Title, conv.Warnings)
-	}
+	must.Say(t, "0 find the bug", len(conv.Warnings), conv.Title)
 }
 
 // TestOrder: results are sent in the order of the calls, by older versions as they came; a process that resumes has read back no thinking but encrypted
@@ -78,9 +75,7 @@ func TestOrder(t *testing.T) {
 		event("session.resume", "z", `{}`) + event("user.message", "v", `{"content":"more"}`) + event("assistant.message", "c", `{"apiCallId":"m","content":"yes","outputTokens":1}`)
 	for version, results := range map[string][2]string{"1.0.102": {"one", "two"}, "1.0.89": {"two", "one"}} {
 		path := filepath.Join(t.TempDir(), "events.jsonl")
-		if err := os.WriteFile(path, []byte(strings.Replace(text, "1.0.102", version, 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Replace(text, "1.0.102", version, 1)), 0o600))
 		conv := outline.Load(t, path).Main
 		want := []string{
 			`0 prompt text "look"`, `1 response thinking "hm" tool_use "bash {}" tool_use "bash {}" [30+60+0 -> 5]`,
@@ -115,9 +110,7 @@ func TestOdd(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "events.jsonl")
-			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(tt.in), 0o600))
 			f := outline.Load(t, path)
 			outline.Same(t, tt.want, outline.Of(t, f.Main))
 			said := ""
@@ -147,10 +140,7 @@ func TestCorpus(t *testing.T) {
 			f := outline.Load(t, path)
 			outputs, compacted := map[string][]int{}, []int(nil)
 			var totals tokens
-			src, err := jsonl.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := must.Get(jsonl.Open(path))(t)
 			defer src.Close()
 			text, _ := src.Head(64 << 20)
 			lines := bufio.NewScanner(strings.NewReader(string(text)))
@@ -238,9 +228,7 @@ func TestCharges(t *testing.T) {
 		{"not shut down", said("a", "m", 5), []string{"request a 0 in 5 out"}},
 	} {
 		path := filepath.Join(t.TempDir(), "events.jsonl")
-		if err := os.WriteFile(path, []byte(event("session.start", "n", `{"sessionId":"s","copilotVersion":"1.0.102"}`)+c.in), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(event("session.start", "n", `{"sessionId":"s","copilotVersion":"1.0.102"}`)+c.in), 0o600))
 		var got []string
 		for _, q := range outline.Load(t, path).Main.Charges {
 			s := fmt.Sprintf("%s %s %d in %d out", q.Kind, q.ID, q.Usage.Context(), q.Usage.Output)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -26,9 +27,8 @@ func TestDocument(t *testing.T) {
 		`5 response text "It is package a." [300+9000+0 -> 7]`,
 	}
 	outline.Same(t, want, outline.Of(t, conv))
-	if m := &conv.Messages[1]; m.Usage.Thinking != 60 || m.Line != 19 || !conv.Messages[3].Blocks[0].IsError || len(conv.Requests) != 2 {
-		t.Errorf("%d thinking, line %d, %d requests", m.Usage.Thinking, m.Line, len(conv.Requests))
-	}
+	m := &conv.Messages[1]
+	must.Say(t, "60 19 true 2", m.Usage.Thinking, m.Line, conv.Messages[3].Blocks[0].IsError, len(conv.Requests))
 	outline.Same(t, map[session.Reason]int{"not sent: info": 1, "not sent: error": 1}, conv.Lines.SetAside, "set aside")
 	if len(conv.Warnings) > 0 {
 		t.Errorf("warnings %+v", conv.Warnings)
@@ -64,17 +64,12 @@ func TestPictures(t *testing.T) {
 		call("c2", `{"functionResponse":{"id":"c2","response":{"output":"two"},"parts":[`+picture+`]}}`) + "]}\n" +
 		`{"id":"d","type":"user","content":[{"functionResponse":{"id":"c1","response":{"output":"one"}}},` + picture + `]}` + "\n"
 	path := filepath.Join(t.TempDir(), "chat.jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	conv := outline.Load(t, path).Main
 	var got []string
 	for m := range conv.Messages {
 		for b := range conv.Messages[m].Blocks {
-			js, err := conv.BlockJSON(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			js := must.Get(conv.BlockJSON(m, b))(t)
 			got = append(got, conv.Messages[m].Class.String()+" "+string(js))
 		}
 	}
@@ -116,10 +111,7 @@ func TestRewritten(t *testing.T) {
 		{"nothing else is recorded", []string{set(one, two)}, said[:2], ""},
 		{"no list", []string{one, `{"$set":{"messages":5}}`}, said[:1], "the client rewrote its history here (it masked old results, or left messages out): the messages stay as they were recorded first"},
 	} {
-		f, err := session.LoadReader("chat", strings.NewReader(head+strings.Join(tt.lines, "\n")), session.LoadOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("chat", strings.NewReader(head+strings.Join(tt.lines, "\n")), session.LoadOptions{}))(t)
 		defer f.Close()
 		outline.Same(t, tt.want, outline.Of(t, f.Main), tt.name)
 		warning := ""
@@ -137,15 +129,9 @@ func TestRewritten(t *testing.T) {
 
 // TestCut reads documents that end too early: what is whole is used.
 func TestCut(t *testing.T) {
-	text, err := os.ReadFile("testdata/chat.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/chat.json"))(t)
 	for at := 120; at < len(text)-3; at += 7 {
-		f, err := session.LoadReader("chat", strings.NewReader(string(text[:at])), session.LoadOptions{})
-		if err != nil {
-			t.Fatalf("cut at %d: %v", at, err)
-		}
+		f := must.Get(session.LoadReader("chat", strings.NewReader(string(text[:at])), session.LoadOptions{}))(t)
 		last := 1 + strings.Count(string(text[:at]), "\n")
 		w := f.Main.Warnings
 		if len(w) != 1 || w[0].Code != session.CodeMalformed || w[0].Line > last || w[0].Line == 0 {
@@ -170,10 +156,7 @@ func TestCorpus(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			conv := outline.Load(t, path).Main
-			src, err := jsonl.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := must.Get(jsonl.Open(path))(t)
 			defer src.Close()
 			text, _ := src.Head(64 << 20)
 			var doc struct {
@@ -182,9 +165,7 @@ func TestCorpus(t *testing.T) {
 					Tokens *struct{ Input, Output, Cached, Thoughts, Total int }
 				}
 			}
-			if err := json.Unmarshal(text, &doc); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(text, &doc))
 			k := 0
 			for _, m := range doc.Messages {
 				if m.Tokens == nil {
@@ -216,9 +197,7 @@ func TestCharges(t *testing.T) {
 	text := `{"sessionId":"s","projectHash":"00"}` + "\n" + message("a", "user", "") + said("b", 100) + message("c", "user", "") + said("d", 200) + said("d", 201) +
 		`{"$rewindTo":"c"}` + "\n" + message("e", "user", "") + said("f", 300)
 	path := filepath.Join(t.TempDir(), "session-1.jsonl")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	var got []string
 	conv := outline.Load(t, path).Main
 	for _, q := range conv.Charges {

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -35,15 +34,11 @@ func TestJournal(t *testing.T) {
 			`10 prompt text "What is the time?"`,
 			`11 response text "Noon." [8000+0+0 -> 3]`,
 		}
-		if diff := cmp.Diff(want, outline.Of(t, conv)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", path, diff)
-		}
+		must.Equal(t, outline.Of(t, conv), want, path)
 		aside := map[session.Reason]int{
 			"interrupted": 1, "a response that failed": 2, "not sent: a command": 1, "not sent: said by a command": 2, "not sent: CompactionBegin": 1,
 		}
-		if diff := cmp.Diff(aside, conv.Lines.SetAside); diff != "" {
-			t.Errorf("%s: set aside: -want +got\n%s", path, diff)
-		}
+		must.Equal(t, conv.Lines.SetAside, aside, path)
 		if len(conv.Warnings) > 0 || len(f.Sidechains) != 1 || len(f.Sidechains[0].Messages) != 2 {
 			t.Errorf("%s: %v, %d subagents", path, conv.Warnings, len(f.Sidechains))
 		}
@@ -55,14 +50,9 @@ func TestJournal(t *testing.T) {
 
 // TestSummaryMissing: a compaction whose summary is null in the document has an empty one.
 func TestSummaryMissing(t *testing.T) {
-	text, err := os.ReadFile("testdata/session.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/session.jsonl"))(t)
 	path := filepath.Join(t.TempDir(), "session.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), `"summaries": [`, `"summaries": [null,`, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(strings.Replace(string(text), `"summaries": [`, `"summaries": [null,`, 1)), 0o600))
 	if list := outline.Of(t, outline.Load(t, path).Main); !slices.Contains(list, "7 summary") {
 		t.Errorf("%q", list)
 	}
@@ -75,7 +65,5 @@ func TestFolder(t *testing.T) {
 		t.Errorf("%+v %v %v", list, warnings, err)
 	}
 	folder, _ := filepath.Glob("testdata/share/sessions/*/*")
-	if _, err := session.Load(filepath.Join(folder[0], "context.jsonl"), session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "name the wire.jsonl next to it") {
-		t.Errorf("a context: %v", err)
-	}
+	must.Fail(session.Load(filepath.Join(folder[0], "context.jsonl"), session.LoadOptions{}))(t, "name the wire.jsonl next to it")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -84,9 +85,7 @@ func TestCorpus(t *testing.T) {
 		if len(conv.Warnings) > 0 {
 			t.Errorf("%s: %v", name, conv.Warnings)
 		}
-		if (conv.Agent != "") != (raw.Info.ParentID != "") {
-			t.Errorf("%s: agent %q, parent %q", name, conv.Agent, raw.Info.ParentID)
-		}
+		must.Equal(t, conv.Agent != "", raw.Info.ParentID != "", name, conv.Agent, raw.Info.ParentID)
 
 		apart := !strings.HasPrefix(raw.Info.Version, "1.2.") && !strings.HasPrefix(raw.Info.Version, "1.3.")
 		var want, got sums

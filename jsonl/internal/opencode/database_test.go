@@ -12,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -36,10 +37,7 @@ type tester struct {
 
 func newDatabase(t *testing.T, path, statements string) tester {
 	t.Helper()
-	conn, err := sqlite3.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(sqlite3.Open(path))(t)
 	w := tester{t, conn}
 	w.add(statements)
 	return w
@@ -126,23 +124,16 @@ func TestDatabase(t *testing.T) {
 	w.one(read(t, export), childID, mainID)
 	w.conn.Close()
 	if kept := filepath.Join("testdata", "opencode.db"); golden.Update() {
-		if err := os.WriteFile(kept, []byte(read(t, path)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(kept, []byte(read(t, path)), 0o644))
 	} else if _, err := os.Stat(kept); err != nil {
 		t.Errorf("%v: make it with -update", err)
 	}
 	conv := load(t, path+"#"+mainID)
 	outline.Same(t, wantShape, shape(t, conv))
-	if a := conv.Lines; !a.Balanced() || a.Read != exportUnits || len(conv.Warnings) > 0 {
-		t.Errorf("%+v, %v: want %d units", a, conv.Warnings, exportUnits)
-	}
-	if only := load(t, path); only.SessionID != mainID {
-		t.Errorf("the only session with no parent: %s", only.SessionID)
-	}
-	if child := load(t, path+"#"+childID); child.Agent != childID {
-		t.Errorf("a subagent's: %+v", child.Agent)
-	}
+	a := conv.Lines
+	must.Say(t, "true 70 0", a.Balanced(), a.Read, len(conv.Warnings))
+	must.Equal(t, load(t, path).SessionID, mainID)
+	must.Equal(t, load(t, path+"#"+childID).Agent, childID)
 	agents, _, err := session.Subagents(path + "#" + mainID)
 	if err != nil || len(agents) != 1 || agents[0].Path != path+"#"+childID {
 		t.Errorf("subagents %+v: %v", agents, err)
@@ -166,20 +157,13 @@ func TestDatabaseRows(t *testing.T) {
 	w.conn.Close()
 	conv := load(t, path+"#"+mainID)
 	outline.Same(t, wantShape, shape(t, conv))
-	if a := conv.Lines; !a.Balanced() || a.Read != exportUnits+2 || a.SetAside["unreadable in the database"] != 2 {
-		t.Errorf("%+v", a)
-	}
-	if len(conv.Warnings) != 2 || !strings.Contains(fmt.Sprint(conv.Warnings), "msg_zz") || !strings.Contains(fmt.Sprint(conv.Warnings), "prt_zz") {
-		t.Errorf("warnings %v", conv.Warnings)
-	}
-	if _, err := session.Load(path+"#ses_none", session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), "no session of the database has that id") {
-		t.Errorf("another id: %v", err)
-	}
+	a := conv.Lines
+	must.Say(t, "true 72 2", a.Balanced(), a.Read, a.SetAside["unreadable in the database"])
+	must.Say(t, "2 true true", len(conv.Warnings), strings.Contains(fmt.Sprint(conv.Warnings), "msg_zz"), strings.Contains(fmt.Sprint(conv.Warnings), "prt_zz"))
+	must.Fail(session.Load(path+"#ses_none", session.LoadOptions{}))(t, "no session of the database has that id")
 	w = newDatabase(t, path, "ALTER TABLE part RENAME COLUMN data TO content")
 	w.conn.Close()
-	if _, err := session.Load(path+"#"+mainID, session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), `"1.4.3"`) {
-		t.Errorf("other tables: %v", err)
-	}
+	must.Fail(session.Load(path+"#"+mainID, session.LoadOptions{}))(t, `"1.4.3"`)
 }
 
 // TestTwo has a session of 2.x, in its database and as the export of it.
@@ -222,13 +206,9 @@ func TestTwo(t *testing.T) {
 		"response [300 0 0 9/0 $0] text(Done.)",
 	}
 	outline.Same(t, want, shape(t, conv))
-	if !conv.Lines.Balanced() || conv.Version != "2.0.26" || conv.CWD != "/srv/mill" || conv.Title != "The mill again" {
-		t.Errorf("%+v %s %s %s", conv.Lines, conv.Version, conv.CWD, conv.Title)
-	}
+	must.Say(t, "true 2.0.26 /srv/mill The mill again", conv.Lines.Balanced(), conv.Version, conv.CWD, conv.Title)
 	list, _, err := session.Discover(path)
-	if err != nil || len(list) != 2 {
-		t.Errorf("%+v: %v", list, err)
-	}
+	must.Say(t, "<nil> 2", err, len(list))
 }
 
 // TestCase11: a failed or running compaction counts for nothing; one by the provider counts where the next response is of the
@@ -261,9 +241,7 @@ func TestCase11(t *testing.T) {
 			`{"type":"compaction","status":"running","reason":"auto","time":{"created":1000},"id":"nine"}`,
 		}
 		path := filepath.Join(t.TempDir(), "session.json")
-		if err := os.WriteFile(path, []byte(`{"info":{"id":"ses_a","time":{"created":1000}},"messages":[`+strings.Join(messages, ",")+`]}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(`{"info":{"id":"ses_a","time":{"created":1000}},"messages":[`+strings.Join(messages, ",")+`]}`), 0o600))
 		conv := load(t, path)
 		outline.Same(t, want, shape(t, conv), provider)
 		if !conv.Lines.Balanced() {
@@ -279,9 +257,7 @@ func TestUnknownTypes(t *testing.T) {
 		`{"info":{"id":"ses_a"},"messages":[{"info":{"id":"a","role":"user","time":{"created":1}},"parts":[{"type":"text","text":"one"},{"type":"hologram"},{"type":"hologram"},{"type":"snapshot"}]}]}`,
 	} {
 		path := filepath.Join(t.TempDir(), "session.json")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		conv := load(t, path)
 		if len(conv.Warnings) != 1 || !strings.Contains(conv.Warnings[0].Message, ` of the unknown type "hologram": `) || !conv.Lines.Balanced() {
 			t.Errorf("%s: %+v", text, conv.Warnings)
@@ -292,9 +268,7 @@ func TestUnknownTypes(t *testing.T) {
 // TestLast: a session that is one document, or a tree of files, was last used at its own last time.
 func TestLast(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "one.json"), []byte(read(t, export)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "one.json"), []byte(read(t, export)), 0o600))
 	list, _, err := session.Discover(dir)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("%+v, %v", list, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -25,20 +26,14 @@ const exportUnits = 70
 
 func load(t *testing.T, path string) *session.Conversation {
 	t.Helper()
-	f, err := session.Load(path, session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.Load(path, session.LoadOptions{}))(t)
 	t.Cleanup(func() { f.Close() })
 	return f.Main
 }
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
 	return string(b)
 }
 
@@ -86,10 +81,7 @@ func shape(t *testing.T, conv *session.Conversation) []string {
 		}
 		for b := range m.Blocks {
 			bl := &m.Blocks[b]
-			text, err := conv.Text(i, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(conv.Text(i, b))(t)
 			if line += fmt.Sprintf(" %s", bl.Type); bl.IsError {
 				line += "!"
 			}
@@ -143,9 +135,8 @@ func TestExport(t *testing.T) {
 		"file that is sent as text": 1, "reasoning of a summary": 1, "request that failed": 3,
 	}
 	outline.Same(t, aside, conv.Lines.SetAside, "set aside")
-	if a := conv.Lines; !a.Balanced() || a.Read != exportUnits {
-		t.Errorf("%+v: want %d units", a, exportUnits)
-	}
+	a := conv.Lines
+	must.Say(t, "true 70", a.Balanced(), a.Read)
 	got := []string{conv.SessionID, conv.Agent, conv.CWD, conv.Product, conv.Provider, conv.Version, conv.Model, conv.Title}
 	want := []string{"ses_2a0001ffe001AbCdEfGhIjKlMn", "", "/srv/mill", "opencode", "github-copilot", "1.4.3", "claude-sonnet-4.5", "Why the mill stops"}
 	outline.Same(t, want, got)
@@ -166,13 +157,10 @@ func TestOwnRun(t *testing.T) {
 		"one of an early version": {`{"id":"p1","type":"text","synthetic":true,"text":"The following tool was executed by the user"}`, ""},
 		"a subtask":               {`{"id":"p1","type":"subtask","prompt":"p","agent":"general"}`, `"parentID":"m1",`},
 	} {
-		conv, err := loadText(t, `{"info":{"id":"ses_1","directory":"/","title":"t","version":"1.18.3","time":{"created":1}},"messages":[`+
+		conv := must.Get(loadText(t, `{"info":{"id":"ses_1","directory":"/","title":"t","version":"1.18.3","time":{"created":1}},"messages":[`+
 			`{"info":{"id":"m1","role":"user","time":{"created":1}},"parts":[`+in[0]+`]},`+
 			`{"info":{"id":"m2","role":"assistant",`+in[1]+`"time":{"created":2},"tokens":{"input":0,"output":0}},"parts":[{"id":"p2","type":"tool","callID":"c","tool":"bash","state":{"status":"completed","input":{},"output":"ok"}}]},`+
-			`{"info":{"id":"m3","role":"assistant","parentID":"m1","time":{"created":3},"finish":"stop","tokens":{"input":900,"output":5}},"parts":[{"id":"p3","type":"text","text":"done"}]}]}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+			`{"info":{"id":"m3","role":"assistant","parentID":"m1","time":{"created":3},"finish":"stop","tokens":{"input":900,"output":5}},"parts":[{"id":"p3","type":"text","text":"done"}]}]}`))(t)
 		if len(conv.Requests) != 1 || conv.Requests[0].Message != 3 || len(conv.Messages) != 4 {
 			t.Errorf("%s: requests %+v of %d messages", name, conv.Requests, len(conv.Messages))
 		}
@@ -187,7 +175,7 @@ func TestUnsent(t *testing.T) {
 	}
 	answer := `,"finish":"stop","tokens":{"input":900,"output":5}`
 	ignored := `{"id":"p","type":"text","text":"cleared 3 outputs","ignored":true}`
-	conv, err := loadText(t, `{"info":{"id":"ses_1","directory":"/","title":"t","version":"1.18.3","time":{"created":1}},"messages":[`+strings.Join([]string{
+	conv := must.Get(loadText(t, `{"info":{"id":"ses_1","directory":"/","title":"t","version":"1.18.3","time":{"created":1}},"messages":[`+strings.Join([]string{
 		said("m1", "user", "", `{"id":"p1","type":"text","text":"go"},`+ignored),
 		said("m2", "user", "", ignored),
 		said("m3", "assistant", answer, `{"id":"p3","type":"text","text":"done"}`),
@@ -195,18 +183,14 @@ func TestUnsent(t *testing.T) {
 		said("m6", "user", "", `{"id":"p6","type":"text","text":"next"}`),
 		said("m7", "assistant", answer, `{"id":"p7","type":"text","text":"done"}`),
 		said("m8", "user", "", ignored),
-	}, ",")+`]}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, ",")+`]}`))(t)
 	var got []int
 	for _, m := range conv.Messages {
 		got = append(got, m.Unsent)
 	}
 	outline.Same(t, []int{0, 1, 2, 0}, got)
-	if n := conv.Lines.SetAside["text that is not sent"]; n != 5 || !conv.Lines.Balanced() || len(conv.Warnings) > 0 {
-		t.Errorf("%+v, warnings %v", conv.Lines, conv.Warnings)
-	}
+	n := conv.Lines.SetAside["text that is not sent"]
+	must.Say(t, "5 true 0", n, conv.Lines.Balanced(), len(conv.Warnings))
 }
 
 // TestOtherForms has the same session on one line, as lines, glued to itself, in reverse order, and as a tree of files.
@@ -219,14 +203,10 @@ func TestOtherForms(t *testing.T) {
 			Parts []json.RawMessage
 		}
 	}
-	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(text), &doc))
 	compact := func(b json.RawMessage) string {
 		var out bytes.Buffer
-		if err := json.Compact(&out, b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Compact(&out, b))
 		return out.String()
 	}
 	messages := make([]string, len(doc.Messages))
@@ -262,19 +242,13 @@ func TestOtherForms(t *testing.T) {
 	root := t.TempDir()
 	write := func(text string, path ...string) string {
 		file := filepath.Join(append([]string{root, "storage"}, path...)...)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 		return file
 	}
 	id := func(b json.RawMessage) string {
 		var v struct{ ID string }
-		if err := json.Unmarshal(b, &v); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(b, &v))
 		return v.ID
 	}
 	file := write(string(doc.Info), "session", "0d0d", id(doc.Info)+".json")
@@ -286,9 +260,7 @@ func TestOtherForms(t *testing.T) {
 	}
 	conv := load(t, file)
 	outline.Same(t, wantShape, shape(t, conv), "tree")
-	if conv.Lines.Read != exportUnits {
-		t.Errorf("tree: %+v", conv.Lines)
-	}
+	must.Equal(t, conv.Lines.Read, exportUnits, conv.Lines)
 
 	// Of a damaged tree, each file costs itself, and nothing outside of it is read.
 	outside := write(`{"role":"user"}`, "..", "secret.json")
@@ -297,16 +269,13 @@ func TestOtherForms(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(own, "msg_link.json")); err != nil {
 		t.Skip("no links here")
 	}
-	if err := os.MkdirAll(filepath.Join(own, "msg_folder.json"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(own, "msg_folder.json"), 0o755))
 	conv = load(t, file)
 	if diff := cmp.Diff(wantShape, shape(t, conv)); diff != "" || !conv.Lines.Balanced() {
 		t.Errorf("damaged tree: %+v, -want +got\n%s", conv.Lines, diff)
 	}
-	if n := conv.Lines.SetAside["unreadable file of the storage folder"]; n != 2 || len(conv.Warnings) != 2 {
-		t.Errorf("damaged tree: %d files set aside, warnings %v", n, conv.Warnings)
-	}
+	n := conv.Lines.SetAside["unreadable file of the storage folder"]
+	must.Say(t, "2 2", n, len(conv.Warnings))
 }
 
 // TestDamaged has damaged exports: what is whole is used.
@@ -376,10 +345,7 @@ func TestCharges(t *testing.T) {
 	}
 	var lists [2][]string
 	for i, text := range []string{export("s1", "a"), export("s2", "b")} {
-		conv, err := loadText(t, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conv := must.Get(loadText(t, text))(t)
 		for _, q := range conv.Charges {
 			lists[i] = append(lists[i], fmt.Sprintf("%s %s %s %d in %d out %d nano", q.Kind, q.ID, q.Model, q.Usage.Context(), q.Usage.Output, q.Usage.Nano))
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -31,9 +32,7 @@ func TestVersion1(t *testing.T) {
 		`9 response text "Done." [3+4000+300 -> 5, 4000000 nano]`,
 	}
 	outline.Same(t, want, outline.Of(t, conv))
-	if conv.Product != "pi" || conv.Provider != "anthropic" || conv.SessionID != "11111111-0000-4000-8000-000000000001" || conv.CWD != "/home/u/shop" || conv.Model != "claude-opus-4-5" {
-		t.Errorf("%s %s %s %s %s", conv.Product, conv.Provider, conv.SessionID, conv.CWD, conv.Model)
-	}
+	must.Say(t, "pi anthropic 11111111-0000-4000-8000-000000000001 /home/u/shop claude-opus-4-5", conv.Product, conv.Provider, conv.SessionID, conv.CWD, conv.Model)
 	outline.Same(t, map[session.Reason]int{"malformed": 1, "metadata: model_change": 1}, conv.Lines.SetAside, "set aside")
 	if len(conv.Warnings) != 1 || conv.Warnings[0].Line != 9 || conv.Warnings[0].Code != session.CodeMalformed {
 		t.Errorf("warnings %+v", conv.Warnings)
@@ -89,9 +88,7 @@ func TestFailed(t *testing.T) {
 		3: {`0 prompt text "go"`, `1 response [7+0+0 -> 0]`, `2 response text "done" [9+0+0 -> 0]`},
 	} {
 		path := filepath.Join(t.TempDir(), "session.jsonl")
-		if err := os.WriteFile(path, []byte(session(version)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(session(version)), 0o600))
 		conv := outline.Load(t, path).Main
 		outline.Same(t, want, outline.Of(t, conv), version)
 		if removed := len(conv.Snips); len(conv.Warnings) > 0 || removed != 4-version { // of b, which version 3 does not send
@@ -115,9 +112,7 @@ func TestEdits(t *testing.T) {
 	}
 	want := []string{`[3] are left out from request 3 on`, `0 to 0 are "begin" from request 3 on`, `2 is "short" from request 3 on`, `2 is "shorter" from request 4 on`}
 	outline.Same(t, want, got)
-	if len(conv.Warnings) > 0 || conv.Lines.SetAside["metadata: context_edit"] != 2 {
-		t.Errorf("warnings %+v, %v", conv.Warnings, conv.Lines.SetAside)
-	}
+	must.Say(t, "0 2", len(conv.Warnings), conv.Lines.SetAside["metadata: context_edit"])
 }
 
 // TestMany: compactions that keep all there is are read in linear time, up to a limit, which costs no message.
@@ -133,10 +128,7 @@ func TestMany(t *testing.T) {
 		}
 	}
 	for most, kept := range map[int64]int{0: lines / 3, 100_000: 250} {
-		f, err := session.LoadReader("s", strings.NewReader(text.String()), session.LoadOptions{Limits: jsonl.InputLimits{Entries: most}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(session.LoadReader("s", strings.NewReader(text.String()), session.LoadOptions{Limits: jsonl.InputLimits{Entries: most}}))(t)
 		n := 0
 		for i := range f.Main.Boundaries {
 			if len(f.Main.Boundaries[i].Preserved) > 0 {
@@ -176,9 +168,7 @@ func TestOdd(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "session.jsonl")
-			if err := os.WriteFile(path, []byte(tt.in), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(tt.in), 0o600))
 			f := outline.Load(t, path)
 			outline.Same(t, tt.want, outline.Of(t, f.Main))
 			said := ""
@@ -198,9 +188,7 @@ func TestCompactionUsage(t *testing.T) {
 	in := `{"type":"session","version":3,"id":"s","timestamp":"2026-04-24T10:00:00.000Z","cwd":"/"}` + "\n" +
 		`{"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"one"}}` + "\n" +
 		`{"type":"compaction","id":"c","parentId":"a","summary":"s","firstKeptEntryId":"a","tokensBefore":9000,"usage":{"input":100,"output":20,"cacheRead":8900,"cacheWrite":0,"cost":{"total":0.5}}}`
-	if err := os.WriteFile(path, []byte(in), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(in), 0o600))
 	b := outline.Load(t, path).Main.Boundaries
 	if len(b) != 1 || b[0].Usage == nil || b[0].Usage.Input != 100 || b[0].Usage.CacheRead != 8900 || b[0].Usage.Output != 20 {
 		t.Errorf("boundaries %+v", b)
@@ -223,10 +211,7 @@ func TestCorpus(t *testing.T) {
 			var usages []jsonl.Usage
 			var before []int
 			version := 0
-			src, err := jsonl.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			src := must.Get(jsonl.Open(path))(t)
 			defer src.Close()
 			text, _ := src.Head(64 << 20)
 			lines := bufio.NewScanner(strings.NewReader(string(text)))
@@ -245,9 +230,7 @@ func TestCorpus(t *testing.T) {
 						}
 					}
 				}
-				if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(lines.Bytes(), &l))
 				version = max(version, l.Version)
 				failed := version >= 3 && (l.Message.StopReason == "error" || l.Message.StopReason == "aborted") && l.Message.Usage.Input+l.Message.Usage.Output+l.Message.Usage.CacheRead+l.Message.Usage.CacheWrite == 0
 				if u := l.Message.Usage; l.Message.Role == "assistant" && !failed {
@@ -306,9 +289,7 @@ func TestCharges(t *testing.T) {
 		asked(7, "j", "i") + said(8, "k", "j", "msg_3", used(20, 20, 5)) +
 		entry(9, "l", "k", `"type":"compaction","summary":"all","firstKeptEntryId":"l",`+used(0, 0, 70))
 	path := filepath.Join(t.TempDir(), "session.jsonl")
-	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(lines), 0o600))
 	var got []string
 	conv := outline.Load(t, path).Main
 	for _, q := range conv.Charges {

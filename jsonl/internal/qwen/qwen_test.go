@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl/internal/outline"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -32,25 +33,17 @@ func TestChat(t *testing.T) {
 		`13 summary text "Understood."`,
 		`14 response text "Oiled." [950+0+0 -> 3]`,
 	}
-	if diff := cmp.Diff(want, outline.Of(t, conv)); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
+	must.Equal(t, outline.Of(t, conv), want)
 	for i, want := range [][]int{{5, 6, 4}, {12, 13, 10, 11}} {
 		if got := conv.Boundaries[i].Kept(); !cmp.Equal(got, want) {
 			t.Errorf("compaction %d keeps %v, want %v", i, got, want)
 		}
 	}
 	for i, answers := range map[int]bool{5: false, 6: true, 13: true} {
-		if conv.Messages[i].Is(session.AsAssistant) != answers {
-			t.Errorf("message %d is sent in another role", i)
-		}
+		must.Equal(t, conv.Messages[i].Is(session.AsAssistant), answers, i)
 	}
-	if conv.Lines.Read != 17 || len(conv.Warnings) > 0 {
-		t.Errorf("%+v %v", conv.Lines, conv.Warnings)
-	}
-	if conv.Title != "The stuck brake" || conv.CWD != "/srv/mill" || conv.Version != "0.24.4" || conv.Product != "qwen-code" {
-		t.Errorf("%q %q %q %q", conv.Title, conv.CWD, conv.Version, conv.Product)
-	}
+	must.Say(t, "17 0", conv.Lines.Read, len(conv.Warnings))
+	must.Say(t, "The stuck brake /srv/mill 0.24.4 qwen-code", conv.Title, conv.CWD, conv.Version, conv.Product)
 	list, _, err := session.Discover("testdata")
 	if err != nil || len(list) != 1 || list[0].ID != "77777777-0000-4000-8000-000000000007" || list[0].Product != "qwen-code" || list[0].Prompt == "" {
 		t.Errorf("%+v %v", list, err)

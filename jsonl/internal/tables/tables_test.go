@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
@@ -22,27 +23,17 @@ import (
 // subagent's.
 func rowsOf(t *testing.T, client string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", client+".sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", client+".sql")))(t)
 	return string(text)
 }
 
 func create(t *testing.T, statements string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), ".crush", "sessions.db")
-	if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := sqlite3.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Dir(path), 0o755))
+	conn := must.Get(sqlite3.Open(path))(t)
 	defer conn.Close()
-	if err := conn.Exec(statements); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Exec(statements))
 	return path
 }
 
@@ -63,10 +54,7 @@ func shape(t *testing.T, conv *session.Conversation) (out []string) {
 		msg := &conv.Messages[m]
 		line := fmt.Sprintf("%d %s %s", m, msg.Class, msg.Time.Format("15:04:05"))
 		for b := range msg.Blocks {
-			text, err := conv.Text(m, b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(conv.Text(m, b))(t)
 			line += fmt.Sprintf(" %s %q", msg.Blocks[b].Type, strings.TrimSpace(msg.Blocks[b].Name+" "+text))
 		}
 		if msg.HasUsage {
@@ -119,9 +107,7 @@ func TestDatabases(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if diff := cmp.Diff(tt.want, shape(t, f.Main)); diff != "" {
-			t.Errorf("%s: -want +got\n%s", name, diff)
-		}
+		must.Equal(t, shape(t, f.Main), tt.want, name)
 		if diff := cmp.Diff(tt.aside, f.Main.Lines.SetAside); diff != "" || !f.Main.Lines.Balanced() {
 			t.Errorf("%s: %+v: -want +got\n%s", name, f.Main.Lines, diff)
 		}
@@ -172,9 +158,7 @@ func TestRefused(t *testing.T) {
 		"a version of Crush that is not known":   strings.ReplaceAll(rowsOf(t, "crush"), "parts", "pieces"),
 		"no session of the database has that id": rowsOf(t, "crush"),
 	} {
-		if _, err := session.Load(create(t, statements)+"#nothing", session.LoadOptions{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Fail(session.Load(create(t, statements)+"#nothing", session.LoadOptions{}))(t, want)
 	}
 }
 
@@ -189,10 +173,7 @@ func TestDamaged(t *testing.T) {
 		{create(t, rowsOf(t, "goose")), "20261120_1"}, {create(t, rowsOf(t, "crush")), "c-1"},
 		{filepath.Join("..", "opencode", "testdata", "opencode.db"), "ses_2a0001ffe001AbCdEfGhIjKlMn"},
 	} {
-		base, err := os.ReadFile(tt.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(os.ReadFile(tt.path))(t)
 		path := filepath.Join(t.TempDir(), "damaged.db")
 		r := rand.New(rand.NewPCG(3, 4))
 		read := 0
@@ -210,9 +191,7 @@ func TestDamaged(t *testing.T) {
 			if r.IntN(4) == 0 {
 				b = b[:r.IntN(len(b))]
 			}
-			if err := os.WriteFile(path, b, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, b, 0o600))
 			ids := []string{tt.id}
 			list, _, _ := session.Discover(path)
 			for i := range list {

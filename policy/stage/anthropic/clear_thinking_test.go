@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -86,9 +87,7 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 			return
 		}
 		// The newest turns leave; that of message 5 is now the last.
-		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 1, 2, 5, 6, 7}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 1, 2, 5, 6, 7}}))(t)
 	}
 	r.All()
 	n := len(r.View.Edits())
@@ -97,15 +96,31 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 }
 
 func TestDefaultThinking(t *testing.T) {
-	for model, want := range map[string]int{
-		"claude-opus-4-5-20251101": allTurns, "claude-opus-4-6": allTurns, "claude-opus-5": allTurns, "claude-opus-5-5": allTurns,
-		"claude-opus-4-1-20250805": 1, "claude-opus-4-20250514": 1, "claude-3-opus-20240229": 1,
-		"claude-sonnet-4-6": allTurns, "claude-sonnet-5": allTurns, "claude-sonnet-5-5": allTurns,
-		"claude-sonnet-4-5-20250929": 1, "claude-sonnet-4-20250514": 1, "claude-3-7-sonnet-20250219": 1,
-		"claude-haiku-4-5-20251001": 1, "claude-3-5-haiku-20241022": 1, "claude-haiku-5-5": allTurns,
-		"claude-fable-5": allTurns, "claude-mythos-5-1": allTurns, "": allTurns, "gpt-5": allTurns,
-		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": 1, "anthropic/claude-opus-4.5": allTurns, "claude-sonnet-4-5[1m]": 1,
-	} {
+	must.Rows(t, `
+claude-opus-4-5-20251101   | -1
+claude-opus-4-6            | -1
+claude-opus-5              | -1
+claude-opus-5-5            | -1
+claude-opus-4-1-20250805   | 1
+claude-opus-4-20250514     | 1
+claude-3-opus-20240229     | 1
+claude-sonnet-4-6          | -1
+claude-sonnet-5            | -1
+claude-sonnet-5-5          | -1
+claude-sonnet-4-5-20250929 | 1
+claude-sonnet-4-20250514   | 1
+claude-3-7-sonnet-20250219 | 1
+claude-haiku-4-5-20251001  | 1
+claude-3-5-haiku-20241022  | 1
+claude-haiku-5-5           | -1
+claude-fable-5             | -1
+claude-mythos-5-1          | -1
+""                         | -1
+gpt-5                      | -1
+us.anthropic.claude-sonnet-4-5-20250929-v1:0 | 1
+anthropic/claude-opus-4.5  | -1
+claude-sonnet-4-5[1m]      | 1
+`, func(model string, want int) {
 		stagetest.Same(t, want, defaultThinking(model), model)
-	}
+	})
 }

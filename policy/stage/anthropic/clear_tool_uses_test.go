@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -88,9 +89,7 @@ func TestClearToolUsesStateless(t *testing.T) {
 		if k == 5 {
 			short := policy.NewContent(0, "short")
 			for _, m := range []int{2, 4, 6, 8} {
-				if _, err := r.View.Apply(policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &short}); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.View.Apply(policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: policy.ItemID(m)}, New: &short}))(t)
 			}
 		}
 	}
@@ -138,29 +137,29 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
 	r.Each = func(k int) {
 		if k == 4 {
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 6}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 6}}))(t)
 		}
 	}
 	r.All()
 	edits := r.Edits()
 	at := slices.Index(edits, "remove@0")
 	stagetest.Same(t, []string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:])
-	for m, want := range map[policy.ItemID]bool{1: false, 3: true, 5: false, 7: false} {
+	must.Rows(t, `
+1 | false
+3 | true
+5 | false
+7 | false
+`, func(m policy.ItemID, want bool) {
 		if _, ok := r.View.PayloadReplacement(policy.Target{Item: m}); ok != want {
 			t.Errorf("the input of message %d: cleared %t, want %t", m, ok, want)
 		}
-	}
+	})
 }
 
 // The API's own notation and the plain number are the same.
 func TestClearToolUsesNotation(t *testing.T) {
-	p, err := policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages: [clear_tool_uses]\n"), stagetest.Registry(t, defineClearToolUses()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stagetest.Rows(t, `
+	p := must.Get(policy.Decode("p.yaml", []byte("name: p\nabout: a\nsource: s\ndate: 2026-01-25\nstages: [clear_tool_uses]\n"), stagetest.Registry(t, defineClearToolUses()), nil))(t)
+	must.Rows(t, `
 keep           | 4                                    | 4
 keep           | 0                                    | 0
 keep           | {tool_uses: 5}                       | 5
@@ -251,9 +250,7 @@ func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
 		default:
 			return
 		}
-		if _, err := r.View.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(e))(t)
 	}
 	r.All()
 	seen := 0

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -58,7 +59,13 @@ call a Read %d; assistant say done
 
 // Instructions of one's own replace the default's.
 func TestCompactAPIInstructions(t *testing.T) {
-	for text, want := range map[string]int{"": 110, "Keep every file name.": 5, "整理 😀": 1, "x": 0, "xx": 1} {
+	must.Rows(t, `
+""                    | 110
+Keep every file name. | 5
+"整理 😀"                | 1
+x                     | 0
+xx                    | 1
+`, func(text string, want int) {
 		c := stagetest.Uses(3)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Instructions = text })))
 		r.Overhead = 180000
@@ -68,12 +75,12 @@ func TestCompactAPIInstructions(t *testing.T) {
 		if call := r.View.Edits()[0].Call; call.Prompt != want || call.Input != size+want {
 			t.Errorf("%q: a prompt of %d in an input of %d, want %d in %d", text, call.Prompt, call.Input, want, size+want)
 		}
-	}
+	})
 }
 
 // The API's own notation and the plain number are the same.
 func TestCompactAPINotation(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 150001                              | 150001
 {input_tokens: 150002}              | 150002
 {type: input_tokens, value: 150003} | 150003
@@ -148,7 +155,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 func TestCompactAPIAfterClearing(t *testing.T) {
 	c := stagetest.Uses(4)
 	api := compacting(nil)
-	stagetest.Rows(t, `
+	must.Rows(t, `
 150000 | false
 150400 | true
 `, func(overhead int, want bool) {

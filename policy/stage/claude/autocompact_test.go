@@ -9,6 +9,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 )
 
@@ -73,7 +74,7 @@ func TestAutocompactThreshold(t *testing.T) {
 }
 
 func TestAutocompactManual(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 replay | ["summarize@3"]
 ignore | null
 `, func(manual string, want []string) {
@@ -93,7 +94,7 @@ ignore | null
 // The newest rounds stay, each a response, the results of its calls and what else follows it, with what the client
 // attaches behind them. A response in several messages is one.
 func TestAutocompactKeepRecent(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 0 | ["summary","file a"]
 1 | ["summary","m5","m6","m7","file a"]
 2 | ["summary","m3","m4","m5","m6","m7","file a"]
@@ -155,17 +156,22 @@ func TestAutocompactRecorded(t *testing.T) {
 
 // A compaction never begins its own.
 func TestAutocompactItself(t *testing.T) {
-	for agent, want := range map[string]bool{"": true, "a1b2": true, "acompact-1": false, "asession_memory-1": false} {
+	must.Rows(t, `
+""                | true
+a1b2              | true
+acompact-1        | false
+asession_memory-1 | false
+`, func(agent string, want bool) {
 		c := stagetest.Uses(3)
 		c.Agent = agent
 		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil))), 155000, 0).All()
 		stagetest.Same(t, want, r.View.Epoch() > 0, agent)
-	}
+	})
 }
 
 // A request that is too long drops its oldest rounds until the gap is covered.
 func TestAutocompactTooLong(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 it fits  | 0 | 3 | 0
 one over | 1 | 3 | 1
 `, func(name string, excess, retries, want int) {
@@ -227,9 +233,7 @@ func TestAutocompactFails(t *testing.T) {
 			if e.Kind != policy.KindFail || e.Call != nil || i == 0 && (e.Detail["input_tokens"] != tt.size || !strings.Contains(e.Reason, tt.reason)) {
 				t.Errorf("%+v: try %d is %s, %s %+v", tt, i+1, e.Kind, e.Reason, e.Detail)
 			}
-			if last := tt.most > 0 && i == tt.most-1; last != strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", tt.most)) {
-				t.Errorf("%+v: try %d: %s", tt, i+1, e.Reason)
-			}
+			must.Equal(t, tt.most > 0 && i == tt.most-1, strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", tt.most)), tt, e.Reason)
 		}
 	}
 }
@@ -238,34 +242,29 @@ func TestAutocompactFails(t *testing.T) {
 // own without images and what an earlier one re-injected.
 func TestAutocompactRequest(t *testing.T) {
 	picture := stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 4000))
-	for _, tt := range []struct {
-		name   string
-		prefix string
-		want   int
-	}{
-		{"its own prefix", "own", 9000 + 1257},
-		{"the session's", "session", 9000 + 3000 + 5000 + 1257 + 700},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | prefix | want
+its own prefix | own     | 10257
+the session's  | session | 18957
+`, func(name, prefix string, want int) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 4*9000)), picture)
 			c.Play(`assistant say ok`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = tt.prefix })))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = prefix })))
 			r.Overhead = 700
 			r.View.Join(0)
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
 				Role: "user", Attached: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5000}},
-			}}}); err != nil {
-				t.Fatal(err)
-			}
+			}}}))(t)
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 0, policy.Context{})
 			edits := r.View.Edits()
-			if call := edits[len(edits)-1].Call; call == nil || call.Input != tt.want {
-				t.Errorf("the call: %+v, want input %d", call, tt.want)
+			if call := edits[len(edits)-1].Call; call == nil || call.Input != want {
+				t.Errorf("the call: %+v, want input %d", call, want)
 			}
 		})
-	}
+	})
 }
 
 // What the request leaves out anyway does not count when rounds are dropped.
@@ -282,9 +281,8 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	r.Fire(policy.Prepare, 2, policy.Context{})
 	edits := r.View.Edits()
 	// The first round, 300 without its image, goes; the marker's 13 come.
-	if call := edits[len(edits)-1].Call; call.Retries != 1 || call.Input != 1400-300+13 {
-		t.Errorf("the call: %+v, want input %d after one retry", call, 1400-300+13)
-	}
+	call := edits[len(edits)-1].Call
+	must.Say(t, "1 1113", call.Retries, call.Input)
 }
 
 // compactionCall is the compaction's own request, also one that fails, where excess tokens of it do not fit (negative:
@@ -315,54 +313,44 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 // second necessary unless that left room.
 func TestAutocompactRetries(t *testing.T) {
 	const marker = 13
-	tests := []struct {
-		name    string
-		rounds  int
-		excess  int
-		retries int
-		want    int // retries
-		sent    int // over (negative: under) the limit
-		reason  string
-	}{
-		{"one is free", 20, -1, 3, 0, -1, ""},
-		{"it fits exactly", 20, 0, 3, 0, 0, ""},
-		{"one over, 9 dropped and 13 put in, then 9", 20, 1, 3, 2, 1 - 10 + marker - 9, "; too long, 2 retries"},
-		{"a round over", 20, 10, 3, 2, marker - 18, "; too long, 2 retries"},
-		{"a round and one over: two go", 20, 11, 3, 2, 11 - 19 + marker - 9, "; too long, 2 retries"},
-		{"many rounds over", 20, 100, 3, 2, marker - 18, "; too long, 2 retries"},
-		{"as often as it is wanted", 20, 10, 2, 2, marker - 18, "; too long, 2 retries"},
-		{"once less", 20, 10, 1, 1, marker, " after 1 retry: it fails"},
-		{"no retries, it fits", 20, 0, 0, 0, 0, ""},
-		{"no retries", 20, 10, 0, 0, 10, ": it fails"},
-		{"the last round is not dropped", 2, 15, 3, 1, 15 - 10 + marker, " after 1 retry: it fails"},
-		{"three rounds, two dropped one by one", 3, 10, 3, 2, marker - 9, " after 2 retries: it fails"},
-		{"there is one round", 1, 1, 3, 0, 1, ": it fails"},
-	}
-	for _, tt := range tests {
+	must.Rows(t, `
+# name | rounds | excess | retries | want | sent | reason
+one is free                  | 20 | -1  | 3 | 0 | -1 | ""
+it fits exactly              | 20 | 0   | 3 | 0 | 0  | ""
+one over, 9 dropped and 13 put in, then 9 | 20 | 1   | 3 | 2 | -5 | ; too long, 2 retries
+a round over                 | 20 | 10  | 3 | 2 | -5 | ; too long, 2 retries
+a round and one over: two go | 20 | 11  | 3 | 2 | -4 | ; too long, 2 retries
+many rounds over             | 20 | 100 | 3 | 2 | -5 | ; too long, 2 retries
+as often as it is wanted     | 20 | 10  | 2 | 2 | -5 | ; too long, 2 retries
+once less                    | 20 | 10  | 1 | 1 | 13 | " after 1 retry: it fails"
+no retries, it fits          | 20 | 0   | 0 | 0 | 0  | ""
+no retries                   | 20 | 10  | 0 | 0 | 10 | : it fails
+the last round is not dropped | 2  | 15  | 3 | 1 | 18 | " after 1 retry: it fails"
+three rounds, two dropped one by one | 3  | 10  | 3 | 2 | 4  | " after 2 retries: it fails"
+there is one round           | 1  | 1   | 3 | 0 | 1  | : it fails
+`, func(name string, rounds, excess, retries, want, sent int, theReason string) {
 		for _, prefix := range []string{"own", "session"} {
-			t.Run(tt.name+", "+prefix, func(t *testing.T) {
-				p := auto(func(p *Autocompact) { p.Retries, p.Prefix = tt.retries, prefix })
-				call, limit, reason := compactionCall(t, stagetest.Small(tt.rounds), p, 700, tt.excess)
-				if call.Retries != tt.want || call.Input-limit != tt.sent {
-					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, tt.want, tt.sent)
+			t.Run(name+", "+prefix, func(t *testing.T) {
+				p := auto(func(p *Autocompact) { p.Retries, p.Prefix = retries, prefix })
+				call, limit, reason := compactionCall(t, stagetest.Small(rounds), p, 700, excess)
+				if call.Retries != want || call.Input-limit != sent {
+					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, want, sent)
 				}
 				_, after, _ := strings.Cut(reason, "a placeholder of 5000 tokens")
-				if tt.sent > 0 {
+				if sent > 0 {
 					_, after, _ = strings.Cut(reason, fmt.Sprintf("does not fit %s", policy.Thousands(limit)))
 				}
-				if after != tt.reason {
-					t.Errorf("reason %q, want %q at its end", reason, tt.reason)
-				}
+				must.Equal(t, after, theReason, reason)
 			})
 		}
-	}
+	})
 }
 
 // Where the gap is not reported a fifth of the rounds that are left goes, one at the least: 2 of 10, then 1 of 8; 1
 // of 9; 1 of 4; 3 of 15, then 2 of 12.
 func TestAutocompactUnknownGap(t *testing.T) {
 	const marker = 13
-	stagetest.Rows(t, `
+	must.Rows(t, `
 10 | 0  | 3 | 0 | 0
 10 | 1  | 3 | 1 | 2
 10 | 60 | 1 | 1 | 2
@@ -407,7 +395,7 @@ func TestAutocompactMarkerCovered(t *testing.T) {
 
 // What the session's prefix adds counts against the limit, once.
 func TestAutocompactPrefixLimit(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # excess: of view and prompt alone, over the limit
 # input: over view and prompt, where nothing is dropped
 own     | 0    | 0   | false
@@ -432,9 +420,7 @@ session | -699 | 700 | true
 		case (e.Kind == policy.KindFail) != tooBig:
 			t.Errorf("%s, %d over: %s, %q", prefix, excess, e.Kind, e.Reason)
 		case tooBig:
-			if e.Detail["input_tokens"] != alone+input {
-				t.Errorf("%s: %+v, want input %d", prefix, e.Detail, alone+input)
-			}
+			must.Equal(t, e.Detail["input_tokens"], alone+input, prefix, e.Detail)
 		case e.Call.Input != alone+input || e.Call.Prompt != 1257 || e.Call.Prefix != prefix:
 			t.Errorf("%s: %+v, want input %d", prefix, e.Call, alone+input)
 		}

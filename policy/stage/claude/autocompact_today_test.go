@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -22,7 +23,7 @@ func short(change func(*Autocompact)) *Autocompact {
 // Where no window is set, the client compacts once the API refuses a prompt, and keeps the newest round, and as many more as it
 // takes for the rest to fit.
 func TestAutocompactReactive(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # size: characters of the last result
 # kept: messages
 true  | 2000 | 400  | null            | 0
@@ -60,7 +61,7 @@ false | 800  | 400  | null            | 0  # the threshold is far
 
 // The fourth compaction in a row within three requests of the one before ends the turn.
 func TestAutocompactThrashes(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 3 | 1 | ["summarize@1","summarize@2","summarize@3","fail@4 m0"]
 3 | 2 | ["summarize@1","summarize@3","summarize@5","fail@7 m0"]
 3 | 3 | ["summarize@1","summarize@4","summarize@7"]

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -93,9 +94,7 @@ func TestContextCollapseRecorded(t *testing.T) {
 					for r.View.Joined() < 2*k+1 {
 						r.View.Join(r.View.Joined())
 					}
-					if _, err := r.View.Apply(e); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(r.View.Apply(e))(t)
 				}
 				for r.View.Joined() < 2*k+1 {
 					r.View.Join(r.View.Joined())
@@ -107,9 +106,7 @@ func TestContextCollapseRecorded(t *testing.T) {
 					got = append(got, fmt.Sprintf("%d: %s", k+1, a))
 				}
 				for _, e := range edits {
-					if e.Trigger != "recorded" {
-						t.Errorf("request %d: an edit that is not recorded: %q", k+1, e.Reason)
-					}
+					must.Equal(t, e.Trigger, "recorded", e.Reason)
 					if e.Call != nil {
 						calls++
 					}
@@ -189,9 +186,7 @@ func TestContextCollapseStagedThenGone(t *testing.T) {
 			if diff := cmp.Diff([]string{"stage m0-m5"}, acts(prepare(t, r, 500))); diff != "" {
 				t.Fatalf("-want +got\n%s", diff)
 			}
-			if _, err := r.View.Apply(tt.edit); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(tt.edit))(t)
 			stagetest.Same(t, tt.want, acts(prepare(t, r, 1000)))
 		})
 	}

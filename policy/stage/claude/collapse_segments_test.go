@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -55,9 +56,7 @@ func TestContextCollapseCountsAnew(t *testing.T) {
 				ids := r.View.IDs()
 				tag := policy.NewContent(jsonl.KindText, strings.Repeat("t", rng.IntN(200)))
 				if id := ids[rng.IntN(len(ids))]; id >= 0 {
-					if _, err := r.View.Apply(policy.Edit{Stage: "tags", Kind: policy.KindTag, Target: policy.Target{Item: id}, New: &tag}); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(r.View.Apply(policy.Edit{Stage: "tags", Kind: policy.KindTag, Target: policy.Target{Item: id}, New: &tag}))(t)
 				}
 				n, used := len(r.View.Edits()), r.View.ClientTokens()
 				r.Used = func(int) (int, int) { return used, 0 }

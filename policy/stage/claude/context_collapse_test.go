@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -70,9 +71,7 @@ func TestContextCollapseExample(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), nil))
 		edits := prepare(t, r, 0)
 		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
-		if edits[0].Reason != "recorded, line 90: a span staged, risk 0.12" || edits[1].Reason != "recorded, line 91" {
-			t.Errorf("reasons %q and %q", edits[0].Reason, edits[1].Reason)
-		}
+		must.Say(t, "recorded, line 90: a span staged, risk 0.12 recorded, line 91", edits[0].Reason, edits[1].Reason)
 		stagetest.Same(t, want, stagetest.Order(r))
 		s1 := r.View.IDs()[2]
 		if got := r.View.Replacement(policy.Target{Item: s1}).Text; got != content || r.View.Role(s1) != session.User {
@@ -92,9 +91,7 @@ func TestContextCollapseExample(t *testing.T) {
 		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
 		stagetest.Same(t, want, stagetest.Order(r))
 		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
-		if !strings.HasPrefix(text, `<collapsed id="`) || !strings.HasSuffix(text, "</collapsed>") || !strings.Contains(text, "6. All user messages:") {
-			t.Errorf("the placeholder is %q", text)
-		}
+		must.Say(t, "true true true", strings.HasPrefix(text, `<collapsed id="`), strings.HasSuffix(text, "</collapsed>"), strings.Contains(text, "6. All user messages:"))
 	})
 }
 
@@ -153,26 +150,21 @@ func TestContextCollapseDropped(t *testing.T) {
 			r.View.Join(m)
 		}
 		for _, id := range items {
-			if _, err := r.View.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}))(t)
 		}
 		return r
 	}
-	for _, tt := range []struct {
-		name  string
-		items []policy.ItemID
-		want  []string
-	}{
-		{"nothing", nil, []string{"stage m0-m1", "commit m0-m1"}},
-		// 40 each, not 90.
-		{"an answer", []policy.ItemID{1}, []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"}},
-		{"all of a turn", []policy.ItemID{0, 1}, []string{"stage m2-m3", "commit m2-m3"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			stagetest.Same(t, tt.want, acts(prepare(t, dropped(tt.items...), 1000)))
+	must.Rows(t, `
+# name | items | want
+nothing       | null   | ["stage m0-m1", "commit m0-m1"]
+# 40 each, not 90.
+an answer     | [1]    | ["stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"]
+all of a turn | [0, 1] | ["stage m2-m3", "commit m2-m3"]
+`, func(name string, items []policy.ItemID, want []string) {
+		t.Run(name, func(t *testing.T) {
+			stagetest.Same(t, want, acts(prepare(t, dropped(items...), 1000)))
 		})
-	}
+	})
 }
 
 // What is left to the window: commit_at is the auto-compact threshold, stage_at lies the warning offset below
@@ -197,9 +189,8 @@ func TestContextCollapseAuto(t *testing.T) {
 	}
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
 	p := &ContextCollapse{}
-	if a, b, c := p.Thresholds(w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000})); a != 147000 || b != 167000 || c != 147000 {
-		t.Errorf("with automatic compaction off: %d, %d, %d", a, b, c)
-	}
+	a, b, c := p.Thresholds(w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000}))
+	must.Say(t, "147000 167000 147000", a, b, c)
 }
 
 // One span a request is staged; each is asked for once, and committed as it was staged.
@@ -305,16 +296,12 @@ assistant say "internal/stock/ledger.go it is"; prompt thanks
 			c.Messages[m].Blocks[b].Text.UTF16 += 400
 		}
 	}
-	for _, tt := range []struct {
-		selector string
-		head     int
-		want     []string
-		risks    []int
-	}{
-		{"risk", 0, []string{"m3-m4", "m7-m8", "m5-m6", "m0-m2"}, []int{0, 0, 50, 75}},
-		{"age", 0, []string{"m0-m2", "m3-m4", "m5-m6", "m7-m8"}, []int{0, 0, 0, 0}},
-	} {
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Selector, p.CommitAt = tt.selector, 3000 })))
+	must.Rows(t, `
+# selector | head | want | risks
+risk | 0 | ["m3-m4", "m7-m8", "m5-m6", "m0-m2"] | [0, 0, 50, 75]
+age  | 0 | ["m0-m2", "m3-m4", "m5-m6", "m7-m8"] | [0, 0, 0, 0]
+`, func(selector string, _ int, want []string, theRisks []int) {
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Selector, p.CommitAt = selector, 3000 })))
 		for range 4 {
 			prepare(t, r, 2999)
 		}
@@ -324,12 +311,12 @@ assistant say "internal/stock/ledger.go it is"; prompt thanks
 			got = append(got, fmt.Sprintf("m%d-m%d", e.Items[0], e.Items[len(e.Items)-1]))
 			risks = append(risks, e.Detail["risk_percent"])
 		}
-		stagetest.Same(t, tt.want, got, tt.selector)
-		stagetest.Same(t, tt.risks, risks, tt.selector)
-		if tt.selector == "age" && r.Texts.Fetched > 0 {
+		stagetest.Same(t, want, got, selector)
+		stagetest.Same(t, theRisks, risks, selector)
+		if selector == "age" && r.Texts.Fetched > 0 {
 			t.Errorf("%d texts were read", r.Texts.Fetched)
 		}
-	}
+	})
 }
 
 // Each text is read once for its names and once as part of a span, however many spans there are.
@@ -353,9 +340,8 @@ func TestContextCollapseFolds(t *testing.T) {
 		t.Fatalf("-want +got\n%s", diff)
 	}
 	stagetest.Same(t, []string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000)))
-	if edits := prepare(t, r, 1000); len(edits) > 0 || len(stagetest.Order(r)) != 2 {
-		t.Errorf("one placeholder was folded: %v", acts(edits))
-	}
+	edits := prepare(t, r, 1000)
+	must.Say(t, "0 2", len(edits), len(stagetest.Order(r)))
 }
 
 // An outline of placeholders quotes no more of all of them than it would of one, so that many fold into less.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -19,10 +20,7 @@ import (
 // facts are what the code of each release says, by release and fact (scripts/upstream).
 func facts(t *testing.T) (releases []string, facts map[string]map[string]string) {
 	t.Helper()
-	f, err := os.Open("testdata/facts.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open("testdata/facts.tsv"))(t)
 	defer f.Close()
 	facts = map[string]map[string]string{}
 	in := bufio.NewScanner(f)
@@ -42,20 +40,14 @@ func facts(t *testing.T) (releases []string, facts map[string]map[string]string)
 
 // Every preset states what the code of its releases does.
 func TestFacts(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
 	library := preset.New(reg)
 	releases, facts := facts(t)
 	if len(releases) < 70 {
 		t.Fatalf("facts of %d releases", len(releases))
 	}
 	for _, release := range releases {
-		p, err := library.Load("claude-code@" + release)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(library.Load("claude-code@" + release))(t)
 		f := facts[release]
 		number := func(fact string) int {
 			n, err := strconv.Atoi(f[fact])
@@ -65,15 +57,10 @@ func TestFacts(t *testing.T) {
 			return n
 		}
 		is := func(what string, got, want any) {
-			if fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("%s of %s: %s: %v, the code says %v", p.Name, release, what, got, want)
-			}
+			must.Equal(t, fmt.Sprint(got), fmt.Sprint(want), p.Name, release, what)
 		}
 		get := func(key string) string {
-			value, err := p.Get(key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(p.Get(key))(t)
 			return value
 		}
 
@@ -124,28 +111,37 @@ func TestFacts(t *testing.T) {
 			}
 			return false
 		}
-		for _, c := range []struct {
-			fact, model string
-			window      int
-		}{
-			{"model_default", "claude-sonnet-4-6", window}, {"model_default", "claude-opus-4-8", window}, {"model_default", "claude-opus-5", window},
-			{"model_default", "claude-opus-5-20261101", window}, {"model_default", "claude-opus-5-5", window}, {"model_default", "claude-sonnet-4-5", window},
-			{"native_million", "claude-opus-5-5", 1000000}, {"unknown_model", "deepseek-v4", window},
-		} {
-			says := f[c.fact]
-			model, _, _ := strings.Cut(c.model, "-2026")
+		must.Rows(t, `
+# fact | model | window
+model_default  | claude-sonnet-4-6      | 200000
+model_default  | claude-opus-4-8        | 200000
+model_default  | claude-opus-5          | 200000
+model_default  | claude-opus-5-20261101 | 200000
+model_default  | claude-opus-5-5        | 200000
+model_default  | claude-sonnet-4-5      | 200000
+native_million | claude-opus-5-5        | 1000000
+unknown_model  | deepseek-v4            | 200000
+`, func(fact, theModel string, window int) {
+			says := f[fact]
+			model, _, _ := strings.Cut(theModel, "-2026")
 			if says == "" || says == "served" { // not read, or not in the code
-				continue
+				return
 			}
 			acts := says == "proactive" || slices.Contains(strings.Split(says, ","), model)
-			is(c.model+" waits for the API to refuse", waits(c.model, c.window), f["reactive"] == "by source" && !acts)
-		}
+			is(theModel+" waits for the API to refuse", waits(theModel, window), f["reactive"] == "by source" && !acts)
+		})
 		if f["window_4_6"] != "-" {
-			for model, noted := range map[string]bool{"claude-sonnet-4-6": true, "claude-opus-4-6": true, "deepseek-v4": true, "claude-sonnet-4-6[1m]": false, "claude-opus-4-7": false} {
+			must.Rows(t, `
+claude-sonnet-4-6     | true
+claude-opus-4-6       | true
+deepseek-v4           | true
+claude-sonnet-4-6[1m] | false
+claude-opus-4-7       | false
+`, func(model string, noted bool) {
 				notes := p.Limits(policy.Circumstances{Window: 1000000, MaxOutput: output, OutputFrom: "model table", Model: model}).Notes
 				want := "the client takes " + model + " to have " + f["window_4_6"][:3] + ",000 tokens "
 				is(model+" without a mark has less", slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, want) }), noted)
-			}
+			})
 		}
 		switch most := get("autocompact.max_output"); {
 		case f["summary_prefix"] != "session":
@@ -186,11 +182,15 @@ func TestFacts(t *testing.T) {
 		is("least window", get("window.auto_compact_least") == "0", f["window_variable"] == "any")
 
 		attached := ", " + strings.Trim(get("post_compact.attachments"), "[]") + ","
-		for fact, name := range map[string]string{
-			"attach_todos": "todos", "attach_plan_mode": "plan_mode", "attach_tools": "deferred_tools", "attach_agents": "agent_listing", "attach_mcp": "mcp_instructions",
-		} {
+		must.Rows(t, `
+attach_todos     | todos
+attach_plan_mode | plan_mode
+attach_tools     | deferred_tools
+attach_agents    | agent_listing
+attach_mcp       | mcp_instructions
+`, func(fact, name string) {
 			is(name+" in "+attached, strings.Contains(attached, " "+name+","), f[fact] == "yes")
-		}
+		})
 		is("files after a compaction", get("post_compact.max_files"), f["attach_files"])
 		is("tokens of a file", get("post_compact.file_tokens"), f["attach_file_tokens"])
 		is("tokens of all files", get("post_compact.files_tokens"), f["attach_files_tokens"])
@@ -227,26 +227,14 @@ func TestFacts(t *testing.T) {
 
 // The policies of stages that no release has on by default state what the code had of them.
 func TestFactsOfThePipeline(t *testing.T) {
-	reg, err := stage.Registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := preset.New(reg).Load("claude-code-pipeline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	reg := must.Get(stage.Registry())(t)
+	p := must.Get(preset.New(reg).Load("claude-code-pipeline"))(t)
 	get := func(key string) string {
-		value, err := p.Get(key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(p.Get(key))(t)
 		return value
 	}
 	memory := strings.Join([]string{get("session_memory.min_tokens"), get("session_memory.min_text_messages"), get("session_memory.max_tokens")}, "/")
-	gap, err := time.ParseDuration(get("microcompact_time.gap"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	gap := must.Get(time.ParseDuration(get("microcompact_time.gap")))(t)
 	after := fmt.Sprintf("%.0f/%s", gap.Minutes(), get("microcompact_time.keep_recent"))
 	releases, facts := facts(t)
 	for fact, want := range map[string]string{"session_memory": memory, "microcompact_time": after, "microcompact_cached": "code"} {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/anthropic"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -40,40 +41,35 @@ func rounds(n int) *stagetest.Convo {
 
 func TestMicrocompactCachedCounts(t *testing.T) {
 	defaults := *defineMicrocompactCached().Params.(*MicrocompactCached)
-	if defaults.Trigger != 12 || defaults.Keep != 5 {
-		t.Errorf("the defaults are %+v", defaults)
-	}
-	for _, tt := range []struct {
-		results       int
-		trigger, keep int
-		want          []string // what the request after the last result deletes
-	}{
-		{11, 12, 5, nil},
-		{12, 12, 5, []string{"m2", "m4", "m6", "m8", "m10", "m12", "m14"}},
-		{13, 12, 5, nil}, // 12 fired before; 6 are live
-		{18, 12, 5, nil}, // 11 are live
-		{19, 12, 5, []string{"m16", "m18", "m20", "m22", "m24", "m26", "m28"}}, // 5 + 7
-		{2, 3, 2, nil},
-		{3, 3, 2, []string{"m2"}},
-		{3, 3, 3, nil},
-		{4, 3, 4, nil}, // keep above trigger leaves nothing to do
-		{5, 3, 4, []string{"m2"}},
-		{1, 1, 0, nil}, // the only result stands in the message that would carry the edit
-		{2, 1, 0, []string{"m2"}},
-	} {
-		t.Run(fmt.Sprintf("%d results, trigger %d, keep %d", tt.results, tt.trigger, tt.keep), func(t *testing.T) {
-			c := rounds(tt.results)
+	must.Say(t, "12 5", defaults.Trigger, defaults.Keep)
+	must.Rows(t, `
+# results | trigger | keep | want
+11 | 12 | 5 | null
+12 | 12 | 5 | ["m2", "m4", "m6", "m8", "m10", "m12", "m14"]
+13 | 12 | 5 | null  # 12 fired before; 6 are live
+18 | 12 | 5 | null  # 11 are live
+19 | 12 | 5 | ["m16", "m18", "m20", "m22", "m24", "m26", "m28"]  # 5 + 7
+2  | 3  | 2 | null
+3  | 3  | 2 | ["m2"]
+3  | 3  | 3 | null
+4  | 3  | 4 | null  # keep above trigger leaves nothing to do
+5  | 3  | 4 | ["m2"]
+1  | 1  | 0 | null  # the only result stands in the message that would carry the edit
+2  | 1  | 0 | ["m2"]
+`, func(results, trigger, keep int, theWant []string) {
+		t.Run(fmt.Sprintf("%d results, trigger %d, keep %d", results, trigger, keep), func(t *testing.T) {
+			c := rounds(results)
 			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(tt.trigger, tt.keep))).All()
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(trigger, keep))).All()
 			var got []string
 			for _, e := range r.View.Edits() {
 				stagetest.Same(t, policy.KindCacheEdit, e.Kind, "an edit of kind")
 				stagetest.Same(t, policy.ItemID(2*(e.Request-1)), e.Carrier, e.Request)
-				if e.Request == tt.results+1 {
+				if e.Request == results+1 {
 					got = append(got, fmt.Sprintf("m%d", e.Target.Item))
 				}
 			}
-			stagetest.Same(t, tt.want, got)
+			stagetest.Same(t, theWant, got)
 			if want := r.View.Tokens() - 100*len(r.View.Edits()); r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -83,7 +79,7 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 				}
 			}
 		})
-	}
+	})
 }
 
 func TestMicrocompactCachedDetail(t *testing.T) {
@@ -138,9 +134,7 @@ func TestMicrocompactCachedLive(t *testing.T) {
 					if e.Stage = "another"; len(e.Items) == 0 {
 						e.Target = policy.Target{Item: 2}
 					}
-					if _, err := r.View.Apply(e); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(r.View.Apply(e))(t)
 				}
 			}
 			r.All()
@@ -243,9 +237,7 @@ func TestMicrocompactCachedAfterCompaction(t *testing.T) {
 	r.Each = func(k int) {
 		if k == 4 { // four results were there, three are deleted
 			keep := slices.Clone(r.View.IDs()[1:])
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(0, "summary")}}}, Keep: keep}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{policy.NewContent(0, "summary")}}}, Keep: keep}))(t)
 		}
 	}
 	r.All()
@@ -272,9 +264,7 @@ func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 		default:
 			return
 		}
-		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: gone}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: gone}))(t)
 	}
 	r.All()
 	stagetest.Same(t, []string{"m2>m8"}, pins(r.View))
@@ -304,17 +294,14 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	r.Each = func(k int) {
 		off = append(off, r.View.Tokens()-r.View.PayloadTokens())
 		if k == 6 { // under the trigger again: 3 uses
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{3, 4, 5, 6, 7, 8}}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{3, 4, 5, 6, 7, 8}}))(t)
 		}
 	}
 	r.All()
 	// Over 3 uses all but 2 are cleared, 92 tokens each; the deletion of the first takes the other 8 off.
 	stagetest.Same(t, []int{0, 0, 0, 0, 184, 276, 376, 100}, off, "taken off the payload")
 	edits := r.View.Edits()
-	if last := edits[len(edits)-1]; last.Kind != policy.KindServerKeep || last.Target.Item != 2 {
-		t.Errorf("the last edit is %s of message %d", last.Kind, last.Target.Item)
-	}
+	last := edits[len(edits)-1]
+	must.Say(t, "server_keep 2", last.Kind, last.Target.Item)
 	stagetest.Same(t, []string{"m2>m12"}, pins(r.View))
 }

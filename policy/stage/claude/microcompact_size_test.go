@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -107,9 +108,8 @@ func TestPersistedStub(t *testing.T) {
 	if got.Text != want || got.Length != plain.Length || !got.Same(&plain) || !plain.Same(&got) {
 		t.Errorf("got %q, of %+v, want %+v", got.Text, got.Length, plain.Length)
 	}
-	if other := persistedStub(conv, "toolu_01ABC124", "txt"); other.Same(&got) || other.Same(&plain) {
-		t.Error("the stubs of two results are the same")
-	}
+	other := persistedStub(conv, "toolu_01ABC124", "txt")
+	must.Say(t, "false false", other.Same(&got), other.Same(&plain))
 	escaping := persistedStub(conv, "../../x", "txt")
 	if got := escaping.Text; strings.Contains(got, "..") {
 		t.Errorf("an id that leaves the folder: %q", got)
@@ -145,9 +145,7 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	for _, m := range []int{empty, clear, stub, none, free} {
 		stagetest.Same(t, "", r.Shown(m), m)
 	}
-	if r.View.Has(policy.ItemID(memory)) || !r.View.Has(policy.ItemID(other)) {
-		t.Error("a memory attachment goes, and no other")
-	}
+	must.Say(t, "false true", r.View.Has(policy.ItemID(memory)), r.View.Has(policy.ItemID(other)))
 	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not among the last three.
 	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
 	stagetest.Same(t, want, r.View.Edits()[0].Detail)
@@ -411,12 +409,12 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 // With state: recorded a recorded microcompaction is repeated: just what it names is cleared, and nothing is decided
 // there.
 func TestMicrocompactSizeRecorded(t *testing.T) {
-	for name, ids := range map[string][]string{
-		"all there":       {"a", "b"},
-		"one of them":     {"b", "before-the-file"},
-		"none":            {"before-the-file"},
-		"two at one call": {"a", "c"},
-	} {
+	must.Rows(t, `
+all there       | ["a", "b"]
+one of them     | ["b", "before-the-file"]
+none            | ["before-the-file"]
+two at one call | ["a", "c"]
+`, func(name string, ids []string) {
 		t.Run(name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go`)
 			for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -443,7 +441,7 @@ func TestMicrocompactSizeRecorded(t *testing.T) {
 			}
 			stagetest.Same(t, want, got, "cleared")
 		})
-	}
+	})
 }
 
 // An image in array content counts 2,000, a document and what nobody knows nothing, and each text is rounded on its

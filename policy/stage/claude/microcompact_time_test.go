@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -87,16 +88,11 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 	want := []string{"clear@5 m4", "clear@5 m9", "clear@6 m8"}
 	stagetest.Same(t, want, r.Edits())
 	for _, m := range []int{other, cleared, array} {
-		if r.Shown(m) != "" {
-			t.Errorf("message %d was touched", m)
-		}
+		must.Equal(t, r.Shown(m), "", m)
 	}
-	if r.Shown(mcp) != ClearedText || r.Shown(late) != ClearedText {
-		t.Error("a compactable result was left")
-	}
-	if d := r.View.Edits()[0].Detail; d["compacted_ids"] != 2 || d["tokens_saved"] != 250-8+(1-8) {
-		t.Errorf("detail %v", d)
-	}
+	must.Say(t, "[Old tool result content cleared] [Old tool result content cleared]", r.Shown(mcp), r.Shown(late))
+	d := r.View.Edits()[0].Detail
+	must.Say(t, "2 235", d["compacted_ids"], d["tokens_saved"])
 }
 
 // Without an assistant message in view there is no gap to measure.
@@ -106,14 +102,10 @@ func TestMicrocompactTimeNobodyAnswered(t *testing.T) {
 	for m := range 3 {
 		r.View.Join(m)
 	}
-	if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 2}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: []policy.ItemID{0, 2}}))(t)
 	n := len(r.View.Edits())
 	r.Fire(policy.Prepare, 1, policy.Context{Now: stagetest.Midday.Add(100 * time.Hour)})
-	if len(r.View.Edits()) != n {
-		t.Errorf("edits %v", r.Edits()[n:])
-	}
+	must.Equal(t, len(r.View.Edits()), n)
 }
 
 func TestMicrocompactTimeRestarts(t *testing.T) {
@@ -127,9 +119,7 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 	r.Each = func(k int) {
 		if k == 1 { // a rebuild that keeps everything
 			keep := r.View.IDs()
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: slices.Clone(keep)}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Keep: slices.Clone(keep)}))(t)
 		}
 	}
 	r.All()

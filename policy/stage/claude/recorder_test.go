@@ -4,17 +4,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestClientBands(t *testing.T) {
-	for version, want := range map[string]string{
-		"": "to 2.1.11", "1.0.53": "to 2.1.11", "2.1.12": "2.1.12-2.1.20", "2.1.20": "2.1.12-2.1.20", "2.1.21": "2.1.21-2.1.51", "2.1.52": "2.1.52-2.1.118", "2.1.119": "2.1.119+", "3.0.0": "2.1.119+",
-	} {
+	must.Rows(t, `
+""      | to 2.1.11
+1.0.53  | to 2.1.11
+2.1.12  | 2.1.12-2.1.20
+2.1.20  | 2.1.12-2.1.20
+2.1.21  | 2.1.21-2.1.51
+2.1.52  | 2.1.52-2.1.118
+2.1.119 | 2.1.119+
+3.0.0   | 2.1.119+
+`, func(version, want string) {
 		stagetest.Same(t, want, recorder().Compactions.Of(version), version)
-	}
+	})
 }
 
 func TestClientVersion(t *testing.T) {

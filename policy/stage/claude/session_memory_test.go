@@ -2,11 +2,11 @@ package claude
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -27,31 +27,29 @@ func weighing(n int) stagetest.BlockText { return stagetest.Say(strings.Repeat("
 // TestSessionMemoryWindow holds the figures of the window: each message is its tokens, and a T where it has text;
 // what stands before the bar the summary holds already.
 func TestSessionMemoryWindow(t *testing.T) {
-	for _, tt := range []struct {
-		name, messages string
-		want           int // messages kept
-	}{
-		{"at the least of both", "1T 1T | 2000T 2000T 2000T 2000T 2000T", 5},
-		{"a token short", "1T 1T | 1999T 2000T 2000T 2000T 2000T", 6},
-		{"a text short", "1T 1T | 5000T 1500T 1500T 1500T 500", 6},
-		{"a text short, texts further up", "1T 1 1 | 5000T 1500T 1500T 1500T 500", 8},
-		{"above both", "1T 1T | 9000T 9000T 9000T 9000T 9000T", 5},
-		{"far above, all of it", "1T 1T | 20000T 20000T 20000T 20000T 20000T", 5},
-		{"texts, and tokens further up", "1T 9000 1 | 200T 200T 200T 200T 200T", 7},
-		{"tokens, and texts further up", "1T 1T 1T 1T 1T | 10000", 6},
-		{"a token short of the most", "1T 1 1 1 | 39996", 5},
-		{"at the most, too few texts: one more", "1T 1T 1T | 40000", 2},
-		{"above the most, too few texts: one more", "1T 1T 1T | 90000", 2},
-		{"the most is reached on the way", "1T 1T 20000 20000 | 1T", 3},
-		{"one short of the most goes on", "1T 1T 20000 19998 | 1T", 4},
-		{"nothing new", "1T 1T 4000T 4000T 4000T 4000T 4000T |", 5},
-		{"all there is", "1T 1T | 1T", 3},
-		{"resumed: from the end", "1T 1T 4000T 4000T 4000T 4000T 4000T", 5},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | messages | want
+at the least of both         | "1T 1T \u007c 2000T 2000T 2000T 2000T 2000T" | 5
+a token short                | "1T 1T \u007c 1999T 2000T 2000T 2000T 2000T" | 6
+a text short                 | "1T 1T \u007c 5000T 1500T 1500T 1500T 500" | 6
+a text short, texts further up | "1T 1 1 \u007c 5000T 1500T 1500T 1500T 500" | 8
+above both                   | "1T 1T \u007c 9000T 9000T 9000T 9000T 9000T" | 5
+far above, all of it         | "1T 1T \u007c 20000T 20000T 20000T 20000T 20000T" | 5
+texts, and tokens further up | "1T 9000 1 \u007c 200T 200T 200T 200T 200T" | 7
+tokens, and texts further up | "1T 1T 1T 1T 1T \u007c 10000" | 6
+a token short of the most    | "1T 1 1 1 \u007c 39996" | 5
+at the most, too few texts: one more | "1T 1T 1T \u007c 40000" | 2
+above the most, too few texts: one more | "1T 1T 1T \u007c 90000" | 2
+the most is reached on the way | "1T 1T 20000 20000 \u007c 1T" | 3
+one short of the most goes on | "1T 1T 20000 19998 \u007c 1T" | 4
+nothing new                  | "1T 1T 4000T 4000T 4000T 4000T 4000T |" | 5
+all there is                 | "1T 1T \u007c 1T"       | 3
+resumed: from the end        | 1T 1T 4000T 4000T 4000T 4000T 4000T | 5
+`, func(name, messages string, theWant int) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			s := &sessionMemory{SessionMemory: *memory(nil)}
-			for _, m := range strings.Fields(tt.messages) {
+			for _, m := range strings.Fields(messages) {
 				if m == "|" {
 					s.marked, s.last = true, policy.ItemID(len(c.Messages)-1)
 					continue
@@ -69,12 +67,10 @@ func TestSessionMemoryWindow(t *testing.T) {
 				r.View.Join(m)
 			}
 			keep := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight})
-			want := r.View.IDs()[len(c.Messages)-tt.want:]
-			if !slices.Equal(keep, want) {
-				t.Errorf("kept %v, want the last %d of %d", keep, tt.want, len(c.Messages))
-			}
+			want := r.View.IDs()[len(c.Messages)-theWant:]
+			must.Equal(t, keep, want)
 		})
-	}
+	})
 }
 
 // TestSessionMemoryCalls: what is kept begins no later than the call that its first result answers, and a message of
@@ -94,9 +90,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	}
 	s := &sessionMemory{SessionMemory: *memory(nil)}
 	// 10,000 tokens and 5 texts from the second result on.
-	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, r.View.IDs()[1:]) {
-		t.Errorf("kept %v, want everything from the calls on", got)
-	}
+	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), r.View.IDs()[1:])
 
 	// Lines of one message count one by one, and none is left behind.
 	c = stagetest.Talk(`prompt go`)
@@ -112,9 +106,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	for m := range c.Messages {
 		r.View.Join(m)
 	}
-	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, []policy.ItemID{1, 2}) {
-		t.Errorf("kept %v, want the message of five lines and what follows", got)
-	}
+	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{1, 2})
 }
 
 // TestSessionMemoryBoundary: nothing before an earlier compaction is taken up again, nor its summary or what it
@@ -129,45 +121,38 @@ func TestSessionMemoryBoundary(t *testing.T) {
 		r.View.Join(m)
 	}
 	text := []policy.Content{policy.NewContent(jsonl.KindText, "x")}
-	if _, err := r.View.Apply(policy.Edit{
+	must.Get(r.View.Apply(policy.Edit{
 		Kind: policy.KindSummarize, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: text}},
 		Keep: []policy.ItemID{2, 3}, Tail: []policy.Synthetic{{Role: "user", Attached: true, Contents: text}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	r.View.Join(4)
 	r.View.Join(5)
 	s := &sessionMemory{SessionMemory: *memory(nil)}
-	if got := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}); !slices.Equal(got, []policy.ItemID{2, 3, 4, 5}) {
-		t.Errorf("kept %v, want what stands since the boundary", got)
-	}
+	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{2, 3, 4, 5})
 }
 
 // TestSessionMemoryUpdates holds the rules by which the summary is brought up to date: each response is its size and
 // how many tools it calls.
 func TestSessionMemoryUpdates(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		responses [][2]int
-		want      string // updated after which responses; a * where the mark moves with it
-	}{
-		{"short of the first 10,000", [][2]int{{9999, 0}, {9999, 3}}, ""},
-		{"at it", [][2]int{{10000, 0}}, "1*"},
-		{"above it, a call open", [][2]int{{10001, 1}}, "1"},
-		{"grown by 4,999", [][2]int{{10000, 0}, {14999, 0}, {14999, 3}}, "1*"},
-		{"grown by 5,000, no call", [][2]int{{10000, 0}, {15000, 0}}, "1* 2*"},
-		{"grown by 5,000, one call", [][2]int{{10000, 0}, {15000, 1}}, "1*"},
-		{"grown by 5,000, 2 calls", [][2]int{{10000, 0}, {12000, 1}, {15000, 1}}, "1*"},
-		{"grown by 5,000, 3 calls", [][2]int{{10000, 0}, {12000, 2}, {15000, 1}}, "1* 3"},
-		{"grown by 5,000, 3 calls at once", [][2]int{{10000, 0}, {15000, 3}}, "1* 2"},
-		{"3 calls first, growth later", [][2]int{{10000, 0}, {11000, 3}, {15000, 1}}, "1* 3"},
-		{"calls count from the last update", [][2]int{{10000, 3}, {15000, 2}, {15000, 1}}, "1 3"},
-		{"growth counts from the last update", [][2]int{{12000, 0}, {16999, 0}, {17000, 0}}, "1* 3*"},
-		{"what shrank does not count against it", [][2]int{{90000, 0}, {30000, 0}, {34999, 0}, {35000, 0}}, "1* 4*"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | responses | want
+short of the first 10,000   | [[9999, 0], [9999, 3]]   | ""
+at it                       | [[10000, 0]]             | 1*
+above it, a call open       | [[10001, 1]]             | 1
+grown by 4,999              | [[10000, 0], [14999, 0], [14999, 3]] | 1*
+grown by 5,000, no call     | [[10000, 0], [15000, 0]] | 1* 2*
+grown by 5,000, one call    | [[10000, 0], [15000, 1]] | 1*
+grown by 5,000, 2 calls     | [[10000, 0], [12000, 1], [15000, 1]] | 1*
+grown by 5,000, 3 calls     | [[10000, 0], [12000, 2], [15000, 1]] | 1* 3
+grown by 5,000, 3 calls at once | [[10000, 0], [15000, 3]] | 1* 2
+3 calls first, growth later | [[10000, 0], [11000, 3], [15000, 1]] | 1* 3
+calls count from the last update | [[10000, 3], [15000, 2], [15000, 1]] | 1 3
+growth counts from the last update | [[12000, 0], [16999, 0], [17000, 0]] | 1* 3*
+what shrank does not count against it | [[90000, 0], [30000, 0], [34999, 0], [35000, 0]] | 1* 4*
+`, func(name string, responses [][2]int, theWant string) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go`)
-			for i, r := range tt.responses {
+			for i, r := range responses {
 				parts, answers := []stagetest.BlockText{stagetest.Say("so")}, []stagetest.BlockText{}
 				for j := range r[1] {
 					id := fmt.Sprintf("t%d.%d", i, j)
@@ -187,7 +172,7 @@ func TestSessionMemoryUpdates(t *testing.T) {
 				if k == 0 {
 					return 0, 0
 				}
-				return tt.responses[k-1][0] + 7, 7 // what came after does not count
+				return responses[k-1][0] + 7, 7 // what came after does not count
 			}
 			marked, got := policy.ItemID(-1), []string{}
 			r.Each = func(k int) { // before response k+1: what response k has done
@@ -209,9 +194,9 @@ func TestSessionMemoryUpdates(t *testing.T) {
 			}
 			r.All()
 			r.Each(len(c.Requests))
-			stagetest.Same(t, tt.want, strings.Join(got, " "), "updated after responses")
+			stagetest.Same(t, theWant, strings.Join(got, " "), "updated after responses")
 		})
-	}
+	})
 }
 
 // TestSessionMemoryCall: an update sends what stands up to the response, not the results that have joined since.
@@ -346,17 +331,17 @@ func TestSessionMemoryCovers(t *testing.T) {
 	r := full(stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.GrowthTokens = 1000000; p.MinTokens = 1; p.MinTextMessages = 1 }))), 6)
 	r.All()
 	text := r.Block(-1, 0)
-	for want, in := range map[string]bool{
-		"Below is a summary of the session so far:\n\n# Session Title\n[line 0] \"prompt 0\"": true,
-		"# Worklog\nN/A": true, "prompt 0": true, "answer 0": true, "prompt 1": false, "answer 4": false,
-	} {
-		if strings.Contains(text, want) != in {
-			t.Errorf("%q in the summary: %t, want %t\n%s", want, !in, in, text)
-		}
-	}
-	if got := r.View.IDs()[:11]; !slices.Equal(got, []policy.ItemID{-1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}) {
-		t.Errorf("items %v", got)
-	}
+	must.Rows(t, `
+"Below is a summary of the session so far:\n\n\u0023 Session Title\n[line 0] \"prompt 0\"" | true
+"\u0023 Worklog\nN/A" | true
+prompt 0              | true
+answer 0              | true
+prompt 1              | false
+answer 4              | false
+`, func(want string, in bool) {
+		must.Equal(t, strings.Contains(text, want), in, text)
+	})
+	must.Equal(t, r.View.IDs()[:11], []policy.ItemID{-1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 }
 
 // TestSessionMemoryWording: the words around the summary, and that a recorded summary is taken as it stands.

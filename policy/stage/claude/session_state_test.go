@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -130,10 +131,7 @@ const announcing = `{"type":"attachment","uuid":"h","parentUuid":null,"timestamp
 
 // TestPostCompactAnnounced: a listing is attached as far as no message in view announces it, less what was withdrawn.
 func TestPostCompactAnnounced(t *testing.T) {
-	f, err := session.LoadReader("s.jsonl", strings.NewReader(announcing), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("s.jsonl", strings.NewReader(announcing), session.LoadOptions{}))(t)
 	defer f.Close()
 	conv := f.Main
 	w := stagetest.Quarter{Conv: conv}
@@ -157,9 +155,7 @@ func TestPostCompactAnnounced(t *testing.T) {
 				}
 			}
 		}
-		if _, err := v.Apply(policy.Edit{Request: 1, Kind: policy.KindSummarize, Keep: keep, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5}}}}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(policy.Edit{Request: 1, Kind: policy.KindSummarize, Keep: keep, Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5}}}}}))(t)
 		edits, err := stagetest.Start(t, definePostCompact(), nil).Stage.Run(&policy.Context{Moment: policy.Prepare, Request: 1, View: v, Conv: conv, Texts: v})
 		if err != nil {
 			t.Fatal(err)
@@ -170,10 +166,7 @@ func TestPostCompactAnnounced(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range e.Insert {
-				text, err := v.Text(policy.Target{Item: e.Insert[i].ID})
-				if err != nil {
-					t.Fatal(err)
-				}
+				text := must.Get(v.Text(policy.Target{Item: e.Insert[i].ID}))(t)
 				got = append(got, text)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -194,9 +195,7 @@ func TestSnipAway(t *testing.T) {
 			c.Snips(7, 0, 0)
 			list, warned := sents(t, c, &Snip{}, at(3, tt.edit))
 			stagetest.Same(t, tt.want, list[4], "sent")
-			if (len(warned) > 0) != tt.warn {
-				t.Errorf("warned of %q", warned)
-			}
+			must.Equal(t, len(warned) > 0, tt.warn, warned)
 		})
 	}
 }
@@ -212,9 +211,8 @@ func TestSnipRecordOnly(t *testing.T) {
 	c.Messages[2].RecordOnly = true // nobody's
 	c.Messages[1].Blocks = []session.Block{stagetest.Say("done").Block}
 	c.Snips(7, 0, 0)
-	if list, _ := sents(t, c, &Snip{}); list[4] != "m4 m5 m6 m7 m8" || list[1] != "m0 m1" {
-		t.Errorf("sent %q", list)
-	}
+	list, _ := sents(t, c, &Snip{})
+	must.Say(t, "m4 m5 m6 m7 m8 m0 m1", list[4], list[1])
 }
 
 // TestSnipTags: prompts are tagged once, as they come; nothing else is.
@@ -229,9 +227,7 @@ func TestSnipTags(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSnip(), nil)).All()
 	var got []string
 	for _, e := range r.View.Edits() {
-		if e.Kind != policy.KindTag || e.Target.Block != policy.WholeItem {
-			t.Errorf("edit %+v", e)
-		}
+		must.Say(t, "tag -1", e.Kind, e.Target.Block)
 		got = append(got, fmt.Sprintf("%d: %s %s", e.Request, c.Messages[e.Target.Item].UUID, e.New.Text))
 	}
 	want := []string{

@@ -1,11 +1,11 @@
 package claude
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -83,9 +83,7 @@ func TestBudgetPipelineExample(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
 	want := "<persisted-output> Output too large (317842 chars). Full output saved to: ~/.claude/projects/-project/session/tool-results/toolu_abc.txt Preview (first 2KB):"
 	got := strings.Join(strings.Fields(r.Shown(at)), " ")
-	if !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "line ... </persisted-output>") {
-		t.Errorf("got %.300q", got)
-	}
+	must.Say(t, "true true", strings.HasPrefix(got, want), strings.HasSuffix(got, "line ... </persisted-output>"))
 }
 
 // The 2.1.19 analysis' stub, its numbers and its path's form.
@@ -131,12 +129,26 @@ func TestPreview(t *testing.T) {
 }
 
 func TestHumanSize(t *testing.T) {
-	for n, want := range map[int]string{
-		0: "0B", 512: "512B", 1023: "1023B", 1024: "1KB", 1075: "1KB", 1076: "1.1KB", 1280: "1.3KB", 2000: "2KB", 2048: "2KB",
-		51405: "50.2KB", 137933: "134.7KB", 1048575: "1024KB", 1048576: "1MB", 1572864: "1.5MB", 400001: "390.6KB", 5 << 30: "5120MB",
-	} {
+	must.Rows(t, `
+0          | 0B
+512        | 512B
+1023       | 1023B
+1024       | 1KB
+1075       | 1KB
+1076       | 1.1KB
+1280       | 1.3KB
+2000       | 2KB
+2048       | 2KB
+51405      | 50.2KB
+137933     | 134.7KB
+1048575    | 1024KB
+1048576    | 1MB
+1572864    | 1.5MB
+400001     | 390.6KB
+5368709120 | 5120MB
+`, func(n int, want string) {
 		stagetest.Same(t, want, humanSize(n), n)
-	}
+	})
 }
 
 // An array is saved as JSON indented by two; size and preview are that text's.
@@ -157,10 +169,7 @@ func TestBudgetArrayOfFile(t *testing.T) {
 	file := line("u1", "null", `"type":"user","message":{"role":"user","content":"go"}`) +
 		line("u2", `"u1"`, `"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"a","name":"Task","input":{}}],"usage":{"input_tokens":10,"output_tokens":5}}`) +
 		line("u3", `"u2"`, `"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":"é"},{"type":"x","list":[],"n":{}}]}]}`)
-	f, err := session.LoadReader("s.jsonl", strings.NewReader(file), session.LoadOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(session.LoadReader("s.jsonl", strings.NewReader(file), session.LoadOptions{}))(t)
 	defer f.Close()
 	c := &stagetest.Convo{Conversation: f.Main, Texts: map[policy.Target]string{}}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
@@ -223,9 +232,7 @@ func TestBudgetPerMessage(t *testing.T) {
 					got = append(got, i)
 				}
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("%s (apart %t): persisted %v, want %v", tt.name, apart, got, tt.want)
-			}
+			must.Equal(t, got, tt.want, tt.name, apart)
 		}
 	}
 }
@@ -246,9 +253,7 @@ func TestBudgetSticky(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
 	stagetest.Same(t, []string{"persist@5 m10"}, r.Edits(), "edits")
 	for _, at := range []int{first, left, late} {
-		if r.Shown(at) != "" {
-			t.Errorf("message %d was touched", at)
-		}
+		must.Equal(t, r.Shown(at), "", at)
 	}
 	if !strings.HasPrefix(r.Shown(big), "<persisted-output>\nOutput too large (151B)") {
 		t.Errorf("got %q", r.Shown(big))

@@ -3,6 +3,7 @@ package claude
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -81,28 +82,48 @@ func TestResolve(t *testing.T) {
 
 // The override divides by 100 first: 35, 57, 69 and 70 come out one lower than exact arithmetic.
 func TestPercentOverride(t *testing.T) {
-	tests := []struct {
-		pct         string
-		first, late int // auto-compact threshold of 2.1.19 (of 168,000) and later (of 180,000)
-	}{
-		{"1", 1680, 1800}, {"35", 58799, 62999}, {"57", 95759, 102599}, {"69", 115919, 124199}, {"70", 117599, 125999},
-		{"92", 154560, 165600}, {"93", 155000, 167000}, {"100", 155000, 167000}, {"80x", 134400, 144000}, {" 80", 134400, 144000},
-		{"50.5", 84840, 90900}, {".5", 840, 900}, {"5e1", 84000, 90000}, {"+50", 84000, 90000}, {"50.", 84000, 90000}, {"80 %", 134400, 144000}, {"5e", 8400, 9000},
-		// None of these is a percentage.
-		{"0", 155000, 167000}, {"101", 155000, 167000}, {"100.1", 155000, 167000}, {"-5", 155000, 167000}, {"x80", 155000, 167000},
-		{"", 155000, 167000}, {"NaN", 155000, 167000}, {"Infinity", 155000, 167000}, {"0x50", 155000, 167000}, {".", 155000, 167000}, {"%", 155000, 167000},
-	}
-	for _, tt := range tests {
+	must.Rows(t, `
+# pct | first | late
+1        | 1680   | 1800
+35       | 58799  | 62999
+57       | 95759  | 102599
+69       | 115919 | 124199
+70       | 117599 | 125999
+92       | 154560 | 165600
+93       | 155000 | 167000
+100      | 155000 | 167000
+80x      | 134400 | 144000
+" 80"    | 134400 | 144000
+50.5     | 84840  | 90900
+.5       | 840    | 900
+5e1      | 84000  | 90000
++50      | 84000  | 90000
+50.      | 84000  | 90000
+80 %     | 134400 | 144000
+5e       | 8400   | 9000
+# None of these is a percentage.
+0        | 155000 | 167000
+101      | 155000 | 167000
+100.1    | 155000 | 167000
+-5       | 155000 | 167000
+x80      | 155000 | 167000
+""       | 155000 | 167000
+NaN      | 155000 | 167000
+Infinity | 155000 | 167000
+0x50     | 155000 | 167000
+.        | 155000 | 167000
+%        | 155000 | 167000
+`, func(pct string, theFirst, theLate int) {
 		first, late := DefaultWindow(), later()
-		first.PctOverride, late.PctOverride = tt.pct, tt.pct
-		stagetest.Same(t, tt.first, first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, tt.pct)
-		stagetest.Same(t, tt.late, late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, tt.pct)
-	}
+		first.PctOverride, late.PctOverride = pct, pct
+		stagetest.Same(t, theFirst, first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, pct)
+		stagetest.Same(t, theLate, late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, pct)
+	})
 }
 
 // A name means a version of a model, not a later one that begins alike.
 func TestIsModel(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 claude-opus-5                   | opus-5   | true
 claude-opus-5-20261101          | opus-5   | true
 claude-opus-5[1m]               | opus-5   | true

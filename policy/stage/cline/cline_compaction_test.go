@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -43,9 +44,7 @@ func compareCompactions(t *testing.T, cases []byte, underestimate float64) {
 			Changed     []string
 		}
 	}
-	if err := json.Unmarshal(cases, &list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(cases, &list))
 	requests, compacted, changed, stayed := 0, 0, 0, map[string]bool{}
 	for number, tt := range list {
 		c := stagetest.NewConvo()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -98,9 +99,7 @@ func TestClineTruncationOracle(t *testing.T) {
 		Used     []int
 		Sent     [][]string
 	}
-	if err := json.Unmarshal(truncations, &list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(truncations, &list))
 	compared, again, stayed := 0, 0, 0
 	for number, tt := range list {
 		c := conversation(tt.Messages)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -87,12 +88,20 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	}
 	// Characters that JSON escapes, and those of more bytes, count as they are written.
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
-	for text, bytes := range map[string]int{"": 0, "abc": 3, "a\nb": 4, "\n\n\n": 6, "é": 2, "日本語": 9, "a\x01": 7} {
+	must.Rows(t, `
+""        | 0
+abc       | 3
+"a\nb"    | 4
+"\n\n\n"  | 6
+é         | 2
+日本語       | 9
+"a\u0001" | 7
+`, func(text string, bytes int) {
 		want := (fixed + bytes + 3) / 4
 		c := stagetest.Talk(`prompt go; assistant use a Read`)
 		at := c.Answers(stagetest.Result("a", text))
 		stagetest.Same(t, want, codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal), text)
-	}
+	})
 }
 
 // A prompt that was queued while a tool ran stays, what stands before the last result does not.
@@ -112,26 +121,22 @@ func TestCodexCompactionQueued(t *testing.T) {
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		bytes []int // of the prompts
-		want  string
-		cut   string // what is left of the one that is cut
-	}{
-		{"all fit", []int{4 * 5000, 4 * 7000, 4 * 8000}, "m0 m2 m4 summary", ""},
-		{"one byte over", []int{4*5000 + 1, 4 * 7000, 4 * 8000}, "m0 m2 m4 summary", "10000+1+10000"},
-		{"the definition's example", []int{4 * 5000, 4 * 8000, 4 * 9000}, "m0 m2 m4 summary", "6000+2000+6000"},
-		{"nothing left for the first", []int{4 * 5000, 4 * 11000, 4 * 9000}, "m2 m4 summary", ""},
-		{"one token left", []int{4 * 5000, 4 * 10999, 4 * 9000}, "m0 m2 m4 summary", "2+4999+2"},
-		{"the newest alone", []int{10, 10, 4 * 20000}, "m4 summary", ""},
-		{"the newest is too long", []int{10, 10, 4*20000 + 5}, "m4 summary", "40000+2+40000"},
-		{"a text of one byte is a token", []int{4 * 9999, 1, 4 * 10000}, "m0 m2 m4 summary", ""},
-		{"a text of one byte is a token, one over", []int{4*9999 + 1, 1, 4 * 10000}, "m0 m2 m4 summary", "19998+1+19998"},
-		{"an empty one stays behind", []int{4, 0, 4}, "m0 m4 summary", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | bytes | want | cut
+all fit                    | [20000, 28000, 32000] | m0 m2 m4 summary | ""
+one byte over              | [20001, 28000, 32000] | m0 m2 m4 summary | 10000+1+10000
+the definition's example   | [20000, 32000, 36000] | m0 m2 m4 summary | 6000+2000+6000
+nothing left for the first | [20000, 44000, 36000] | m2 m4 summary    | ""
+one token left             | [20000, 43996, 36000] | m0 m2 m4 summary | 2+4999+2
+the newest alone           | [10, 10, 80000]       | m4 summary       | ""
+the newest is too long     | [10, 10, 80005]       | m4 summary       | 40000+2+40000
+a text of one byte is a token | [39996, 1, 40000]     | m0 m2 m4 summary | ""
+a text of one byte is a token, one over | [39997, 1, 40000]     | m0 m2 m4 summary | 19998+1+19998
+an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
+`, func(name string, bytes []int, want, theCut string) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
-			for _, n := range tt.bytes {
+			for _, n := range bytes {
 				c.Play(`prompt x*%d; assistant say done`, n)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
@@ -139,7 +144,7 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 				r.View.Join(m)
 			}
 			r.Fire(policy.Manual, 3, policy.Context{})
-			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
+			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
 			cut := ""
 			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
@@ -148,9 +153,9 @@ func TestCodexCompactionUserTokens(t *testing.T) {
 					cut = lengths(before) + "+" + n + "+" + lengths(behind)
 				}
 			}
-			stagetest.Same(t, tt.cut, cut, "cut to")
+			stagetest.Same(t, theCut, cut, "cut to")
 		})
-	}
+	})
 }
 
 func lengths(s string) string { return strconv.Itoa(len(s)) }
@@ -179,7 +184,12 @@ func TestCodexTruncate(t *testing.T) {
 
 // Of a prompt in several texts the first that does not fit is cut, what is behind it goes.
 func TestCodexCompactionBlocks(t *testing.T) {
-	for tokens, want := range map[int]string{100: "m0 summary", 30: "m0 summary", 10: "m0 summary", 5: "m0 summary"} {
+	must.Rows(t, `
+100 | m0 summary
+30  | m0 summary
+10  | m0 summary
+5   | m0 summary
+`, func(tokens int, want string) {
 		c := stagetest.NewConvo()
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
 		c.Play(`assistant say done`)
@@ -193,7 +203,7 @@ func TestCodexCompactionBlocks(t *testing.T) {
 		if got, want := strings.Count(r.Block(at, 1), "b"), map[int]int{30: 4*30 - 20, 10: 4*10 - 20}[tokens]; got != want {
 			t.Errorf("%d tokens: %d characters of the larger text, want %d", tokens, got, want)
 		}
-	}
+	})
 }
 
 func TestCodexCompactionSummary(t *testing.T) {
@@ -222,13 +232,15 @@ func TestCodexCompactionSummary(t *testing.T) {
 // What does not fit the window goes, the oldest first, a call with its results.
 func TestCodexCompactionOverflow(t *testing.T) {
 	// The prompt 1 token, each round 4 + 100.
-	for _, tt := range []struct {
-		over    int // tokens of view, prompt and overhead over the window
-		dropped int
-		sent    int
-	}{
-		{0, 0, 0}, {1, 1, 1}, {2, 2, 1 + 104}, {105, 2, 1 + 104}, {106, 3, 1 + 208}, {-1, 0, 0},
-	} {
+	must.Rows(t, `
+# over | dropped | sent
+0   | 0 | 0
+1   | 1 | 1
+2   | 2 | 105
+105 | 2 | 105
+106 | 3 | 209
+-1  | 0 | 0
+`, func(over, dropped, sent int) {
 		c := stagetest.Talk(`prompt go`)
 		for range 6 {
 			c.Call(strconv.Itoa(len(c.Messages)), "Read", 400)
@@ -240,54 +252,51 @@ func TestCodexCompactionOverflow(t *testing.T) {
 			r.View.Join(m)
 		}
 		whole := r.View.Tokens() + 50
-		r.Window = whole + 700 - tt.over
+		r.Window = whole + 700 - over
 		r.Fire(policy.Manual, 6, policy.Context{})
 		e := r.View.Edits()[0]
-		if e.Call.Retries != tt.dropped || whole-e.Call.Input != tt.sent {
-			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", tt.over, e.Call.Retries, whole-e.Call.Input, tt.dropped, tt.sent)
+		if e.Call.Retries != dropped || whole-e.Call.Input != sent {
+			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", over, e.Call.Retries, whole-e.Call.Input, dropped, sent)
 		}
-		stagetest.Same(t, (tt.dropped > 0), strings.Contains(e.Reason, "too long"), tt.over, e.Reason)
-	}
+		stagetest.Same(t, (dropped > 0), strings.Contains(e.Reason, "too long"), over, e.Reason)
+	})
 }
 
 // What stays in each form: of two turns, the first with a call and a remark beside it, and a prompt.
 func TestCodexCompactionForms(t *testing.T) {
-	for _, tt := range []struct {
-		form   string
-		inTurn bool
-		want   string
-	}{
-		{formLocal, false, "m1 m5 summary context m7"},
-		{formRemoteV1, false, "m1 m4 m5 m6 summary context m7"},
-		{formRemoteV2, false, "m1 m5 summary context m7"},
-		{formRemoteV2, true, "m1 m5 context m7 summary"},
-		{formRemoteV1, true, "m1 m4 m5 m6 context m7 summary"},
-		{formLocal, true, "m1 m5 context m7 summary"},
-	} {
+	must.Rows(t, `
+# form | inTurn | want
+local     | false | m1 m5 summary context m7
+remote_v1 | false | m1 m4 m5 m6 summary context m7
+remote_v2 | false | m1 m5 summary context m7
+remote_v2 | true  | m1 m5 context m7 summary
+remote_v1 | true  | m1 m4 m5 m6 context m7 summary
+local     | true  | m1 m5 context m7 summary
+`, func(form string, inTurn bool, want string) {
 		c := stagetest.Talk(`
 meta say "# AGENTS.md instructions"; prompt go; assistant say "let me see" use a Read; answers result a x
 assistant think hm say done; prompt "and now"; assistant say done; prompt "once more"
 `)
-		if tt.inTurn {
+		if inTurn {
 			c.Play(`assistant use b Read; answers result b x`)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = tt.form })))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = form })))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
 		r.Last = lastUsed(c, 180000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "), tt.form, tt.inTurn)
+		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), form, inTurn)
 		summary := slices.Concat(r.View.Edits()[0].Insert, r.View.Edits()[0].Tail)
 		for i := range summary {
-			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (tt.form != formLocal) {
-				t.Errorf("%s: a summary of %d parts", tt.form, n)
+			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (form != formLocal) {
+				t.Errorf("%s: a summary of %d parts", form, n)
 			}
 		}
-		if call := r.View.Edits()[0].Call; (call.Prefix == "session") != (tt.form != formLocal) {
-			t.Errorf("%s: %+v", tt.form, call)
+		if call := r.View.Edits()[0].Call; (call.Prefix == "session") != (form != formLocal) {
+			t.Errorf("%s: %+v", form, call)
 		}
-	}
+	})
 }
 
 // The provider's second form keeps 64,000 tokens of user messages, its first all of them.
@@ -320,17 +329,15 @@ func TestCodexCompactionRetained(t *testing.T) {
 
 // Encrypted reasoning from before the last user message counts once more, Claude's thinking does not.
 func TestCodexCompactionReasoning(t *testing.T) {
-	for _, tt := range []struct {
-		model     string
-		reasoning string
-		total     int
-		want      bool
-	}{
-		{"gpt-5.5", "encrypted", 180000 - 1000, true}, {"gpt-5.5", "encrypted", 180000 - 1001, false},
-		{"gpt-5.5", "none", 180000 - 1, false}, {"claude-opus-4-5", "encrypted", 180000 - 1, false},
-	} {
+	must.Rows(t, `
+# model | reasoning | total | want
+gpt-5.5         | encrypted | 179000 | true
+gpt-5.5         | encrypted | 178999 | false
+gpt-5.5         | none      | 179999 | false
+claude-opus-4-5 | encrypted | 179999 | false
+`, func(model, reasoning string, total int, want bool) {
 		c := stagetest.NewConvo()
-		c.Model = tt.model
+		c.Model = model
 		thought := stagetest.Think("")
 		thought.Signature = (4*1000 + 650) * 4 / 3
 		c.Prompt("go")
@@ -338,18 +345,18 @@ func TestCodexCompactionReasoning(t *testing.T) {
 		c.Prompt("and now") // the last user message
 		c.Assistant(thought, stagetest.Say("done"))
 		c.Prompt("once more") // begins a turn: not in the history
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Reasoning = tt.reasoning })))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Reasoning = reasoning })))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
-		r.Last = lastUsed(c, tt.total)
-		stage := &codexCompaction{CodexCompaction: *codex(func(p *CodexCompaction) { p.Reasoning = tt.reasoning })}
-		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: tt.model, Last: r.Last})
+		r.Last = lastUsed(c, total)
+		stage := &codexCompaction{CodexCompaction: *codex(func(p *CodexCompaction) { p.Reasoning = reasoning })}
+		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: model, Last: r.Last})
 		r.Fire(policy.Prepare, 2, policy.Context{})
-		if got := len(r.View.Edits()) > 0; got != tt.want || (policy.Sum(parts) >= 180000) != tt.want || len(parts) != 3 || parts[0].Tokens != tt.total || parts[1].Tokens != 0 {
-			t.Errorf("%s, %s, %d tokens: compacted %t, counted %+v", tt.model, tt.reasoning, tt.total, got, parts)
+		if got := len(r.View.Edits()) > 0; got != want || (policy.Sum(parts) >= 180000) != want || len(parts) != 3 || parts[0].Tokens != total || parts[1].Tokens != 0 {
+			t.Errorf("%s, %s, %d tokens: compacted %t, counted %+v", model, reasoning, total, got, parts)
 		}
-	}
+	})
 }
 
 // A client that was started again has only the reasoning whose encrypted form its file holds: the redacted part from
@@ -390,7 +397,12 @@ func TestCodexReasoningReadBack(t *testing.T) {
 
 // A request to the provider that exceeds the window leaves the newest results out.
 func TestCodexCompactionRemoteOverflow(t *testing.T) {
-	for over, want := range map[int]int{0: 0, 1: 100, 100: 100, 101: 200} {
+	must.Rows(t, `
+0   | 0
+1   | 100
+100 | 100
+101 | 200
+`, func(over, want int) {
 		c := stagetest.Uses(6)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formRemoteV2 })))
 		r.Overhead = 700
@@ -404,7 +416,7 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 		if whole-call.Input != want || (call.Cut != nil) != (over > 0) {
 			t.Errorf("%d over: %d left out, cut at %v; want %d", over, whole-call.Input, call.Cut, want)
 		}
-	}
+	})
 }
 
 // Encrypted reasoning from before the last user message counts: by its length, or by the reasoning tokens where it was
@@ -438,12 +450,22 @@ func TestCodexReasoning(t *testing.T) {
 }
 
 func TestClearsReasoning(t *testing.T) {
-	for model, want := range map[string]bool{
-		"gpt-5": true, "gpt-5-mini": true, "openai/gpt-5.3-codex": true, "gpt-5.4-mini": true, "gpt-5.5": true, "gpt-5.6-sol": false, "gpt-5.10": false,
-		"gpt-4o": false, "gpt-50": false, "gpt-5.55": false, "claude-opus-4-5": false, "": false,
-	} {
+	must.Rows(t, `
+gpt-5                | true
+gpt-5-mini           | true
+openai/gpt-5.3-codex | true
+gpt-5.4-mini         | true
+gpt-5.5              | true
+gpt-5.6-sol          | false
+gpt-5.10             | false
+gpt-4o               | false
+gpt-50               | false
+gpt-5.55             | false
+claude-opus-4-5      | false
+""                   | false
+`, func(model string, want bool) {
 		stagetest.Same(t, want, clearsReasoning(model), model)
-	}
+	})
 }
 
 // A turn with a model of another compaction hash begins with a compaction, however little is used.
@@ -536,7 +558,7 @@ func TestCodexCompactionImages(t *testing.T) {
 // A new context begins past the limit by the buffer, below 95 % of the window; nothing is asked for, nothing stays but what a
 // turn begins with.
 func TestCodexCompactionNewContext(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 272000  | 0     | 244800
 272000  | 10000 | 254800
 272000  | 16384 | 258400

@@ -3,6 +3,7 @@ package codex
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -60,9 +61,7 @@ func TestCodexReasoningFollows(t *testing.T) {
 				e = policy.Edit{Kind: policy.KindAttach, Trigger: "auto", Stage: "test", Insert: []policy.Synthetic{{Role: "user", Contents: []policy.Content{{Tokens: 3}}}}}
 			}
 			if d.One(3) {
-				if _, err := r.View.Apply(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.View.Apply(e))(t)
 			}
 			pending, read := d.N(min(r.View.Len(), 4)), 0
 			for i := range c.Restarts {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -33,9 +34,7 @@ func TestRemoteCallFollows(t *testing.T) {
 				e.Kind, e.Items, e.Target, e.New = policy.KindTruncate, nil, results[d.N(len(results))].Target, &content
 			}
 			if d.One(4) {
-				if _, err := r.View.Apply(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.View.Apply(e))(t)
 			}
 			if ids = r.View.IDs(); d.One(3) { // not asked at each request
 				return

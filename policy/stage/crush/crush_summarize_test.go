@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -74,30 +75,28 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 	c.Play(`assistant say done; prompt "and now"; assistant use c Read; answers result c x`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
 	const once = "The previous session was interrupted because it got too long, the initial user request was: `fix the bug`"
-	for _, tt := range []struct {
-		upTo, request int // messages in view, the request they follow
-		want          string
-	}{
-		{3, 0, once},
-		{5, 1, "The previous session was interrupted because it got too long, the initial user request was: `" + once + "`"},
-		{6, 2, ""},
-		{9, 3, "The previous session was interrupted because it got too long, the initial user request was: `and now`"},
-	} {
-		for m := r.View.Joined(); m < tt.upTo; m++ {
+	must.Rows(t, `
+# upTo | request | want
+3 | 0 | "The previous session was interrupted because it got too long, the initial user request was: \u0060fix the bug\u0060"
+5 | 1 | "The previous session was interrupted because it got too long, the initial user request was: \u0060The previous session was interrupted because it got too long, the initial user request was: \u0060fix the bug\u0060\u0060"
+6 | 2 | ""
+9 | 3 | "The previous session was interrupted because it got too long, the initial user request was: \u0060and now\u0060"
+`, func(upTo, request int, theWant string) {
+		for m := r.View.Joined(); m < upTo; m++ {
 			r.View.Join(m)
 		}
-		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[tt.request].Message), Usage: jsonl.Usage{Input: 170000}}
-		r.Fire(policy.Respond, tt.request+1, policy.Context{})
+		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[request].Message), Usage: jsonl.Usage{Input: 170000}}
+		r.Fire(policy.Respond, request+1, policy.Context{})
 		want, got := []string{"summary"}, ""
-		if tt.want != "" {
+		if theWant != "" {
 			want = append(want, "continue")
 			last, _ := r.View.Last()
 			got = r.View.Synthetic(last).Contents[0].Text
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" || got != tt.want {
-			t.Errorf("after request %d: %q, want %q; -want +got\n%s", tt.request+1, got, tt.want, diff)
+		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" || got != theWant {
+			t.Errorf("after request %d: %q, want %q; -want +got\n%s", request+1, got, theWant, diff)
 		}
-	}
+	})
 }
 
 // A step that reports nothing leaves the counters, and a summary is all that is left of a session.
@@ -118,9 +117,8 @@ func TestCrushSummarizeCounters(t *testing.T) {
 		r.View.Join(m)
 	}
 	r.Fire(policy.Manual, 1, policy.Context{})
-	if got := strings.Join(stagetest.Order(r), " "); got != "summary" || s.prompt != 0 || s.output != 500 {
-		t.Errorf("%s; counters %d and %d, want 0 and the summary's 500", got, s.prompt, s.output)
-	}
+	got := strings.Join(stagetest.Order(r), " ")
+	must.Say(t, "summary 0 500", got, s.prompt, s.output)
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})

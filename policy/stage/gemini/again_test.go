@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -25,10 +26,7 @@ func TestMaskingHeldBack(t *testing.T) {
 	s := stagetest.Start(t, defineGeminiMasking(), &p).Stage
 	var counts []int
 	for range 2 { // the edits of the first are not applied
-		edits, err := s.Run(&policy.Context{Moment: policy.Prepare, View: r.View, Conv: r.C.Conversation, Texts: r.Texts, Window: 200000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		edits := must.Get(s.Run(&policy.Context{Moment: policy.Prepare, View: r.View, Conv: r.C.Conversation, Texts: r.Texts, Window: 200000}))(t)
 		counts = append(counts, len(edits))
 	}
 	if counts[0] == 0 || counts[1] != counts[0] {
@@ -79,13 +77,8 @@ func TestMaskingRestored(t *testing.T) {
 	gone := policy.NewContent(jsonl.KindToolResult, "[gone]")
 	for i, e := range []policy.Edit{{Kind: policy.KindClear, Target: target, New: &gone}, {Kind: policy.KindTruncate, Target: target, New: &part}} {
 		e.Stage = "other"
-		if _, err := r.View.Apply(e); err != nil {
-			t.Fatal(err)
-		}
-		edits, err := s.Run(&policy.Context{Moment: policy.Prepare, View: r.View, Conv: r.C.Conversation, Texts: r.Texts, Window: 200000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(e))(t)
+		edits := must.Get(s.Run(&policy.Context{Moment: policy.Prepare, View: r.View, Conv: r.C.Conversation, Texts: r.Texts, Window: 200000}))(t)
 		stagetest.Same(t, 1+i, len(edits), i+1)
 	}
 }

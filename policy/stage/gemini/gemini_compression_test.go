@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,9 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
-	"github.com/ctxkit/ctxkit/jsonl/session"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/measure"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -22,140 +20,6 @@ func gemini(change func(*GeminiCompression)) *GeminiCompression {
 		change(&p)
 	}
 	return &p
-}
-
-// geminiContent is a message as Gemini CLI has it.
-type geminiContent struct {
-	Role  string           `json:"role"`
-	Parts []map[string]any `json:"parts"`
-}
-
-func contentOf(c *stagetest.Convo, m int) geminiContent {
-	msg := &c.Messages[m]
-	out := geminiContent{Role: "user"}
-	if msg.Role == session.Assistant {
-		out.Role = "model"
-	}
-	for b := range msg.Blocks {
-		bl := &msg.Blocks[b]
-		text := c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}]
-		switch bl.Kind {
-		case jsonl.KindThinking, jsonl.KindRedactedThinking:
-		case jsonl.KindToolUse:
-			out.Parts = append(out.Parts, map[string]any{"functionCall": map[string]any{"id": bl.ID, "name": bl.Name, "args": json.RawMessage(text)}})
-		case jsonl.KindToolResult:
-			key := "output"
-			if bl.IsError && !measure.Matches(shells(), c.ToolName(bl.ID), "") {
-				key = "error"
-			}
-			out.Parts = append(out.Parts, map[string]any{"functionResponse": map[string]any{"id": bl.ID, "name": c.ToolName(bl.ID), "response": map[string]any{key: text}}})
-		case jsonl.KindAttachment:
-			if text != "" {
-				out.Parts = append(out.Parts, map[string]any{"text": text})
-			}
-		default:
-			out.Parts = append(out.Parts, map[string]any{"text": text})
-		}
-	}
-	return out
-}
-
-// units is JSON.stringify(v).length.
-func units(t *testing.T, v any) int {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		t.Fatal(err)
-	}
-	return jsonl.Measure(strings.TrimSuffix(b.String(), "\n")).UTF16
-}
-
-// sourceSplit is findCompressSplitPoint; a user message is one that splits.
-func sourceSplit(chars []int, splits []bool, endsOpen bool, fraction float64) int {
-	total := 0
-	for _, n := range chars {
-		total += n
-	}
-	last, before := 0, 0
-	for i, n := range chars {
-		if splits[i] {
-			if float64(before) >= float64(total)*fraction {
-				return i
-			}
-			last = i
-		}
-		before += n
-	}
-	if !endsOpen {
-		return len(chars)
-	}
-	return last
-}
-
-// The place to split at is the source's, worked out from real JSON.
-func TestGeminiSplitSource(t *testing.T) {
-	seen := map[string]int{}
-	for seed := range uint64(1500) {
-		d := stagetest.NewDice(seed, nil)
-		c := d.Conversation()
-		for m := range c.Messages { // texts of arrays are not those of a string
-			for b := range c.Messages[m].Blocks {
-				if bl := &c.Messages[m].Blocks[b]; bl.Kind == jsonl.KindToolResult && !bl.IsString {
-					c.Messages[m].Blocks[b] = withError(stagetest.Result(bl.ID, "x").Block, bl.IsError)
-					c.Texts[policy.Target{Item: policy.ItemID(m), Block: b}] = "x"
-				}
-			}
-		}
-		r := stagetest.NewRun(t, c)
-		p := gemini(func(p *GeminiCompression) { p.Preserve = 0.05 + 0.9*float64(d.N(10))/9 })
-		var history []policy.ItemID
-		var chars []int
-		var splits []bool
-		var open session.OpenCalls
-		upTo := 1 + d.N(len(c.Messages))
-		for m := range upTo {
-			if c.Messages[m].RecordOnly {
-				r.View.Skip(m)
-				continue
-			}
-			r.View.Join(m)
-			history = append(history, policy.ItemID(m))
-			one := contentOf(c, m)
-			n := 0
-			if len(one.Parts) > 0 {
-				n = units(t, one)
-			}
-			chars = append(chars, n)
-			splits = append(splits, c.Messages[m].Class == session.ClassPrompt && len(open) == 0)
-			open.Note(&c.Messages[m])
-		}
-		end := history[len(history)-1]
-		endsOpen := r.View.Role(end) == session.User || contents(r.View, nil).CallsTool(end)
-		s := newCompression(p)
-		want := sourceSplit(chars, splits, endsOpen, 1-p.Preserve)
-		if got := s.split(contents(r.View, nil), history); got != want {
-			t.Fatalf("seed %d: split at %d of %d, want %d", seed, got, len(chars), want)
-		}
-		switch want {
-		case 0:
-			seen["nothing"]++
-		case len(chars):
-			seen["all"]++
-		default:
-			seen["some"]++
-		}
-	}
-	for _, what := range []string{"nothing", "all", "some"} {
-		if seen[what] < 50 {
-			t.Errorf("%v: the test tests too little", seen)
-		}
-	}
-}
-
-func withError(b session.Block, isError bool) session.Block {
-	b.IsError = isError
-	return b
 }
 
 // The source's own cases.
@@ -199,31 +63,34 @@ func talks(n, size int) *stagetest.Convo {
 }
 
 func TestGeminiThreshold(t *testing.T) {
-	for _, tt := range []struct {
-		share  float64
-		prompt int // input and cache of the last response, without its output
-		want   bool
-	}{
-		{0.5, 99999, false}, {0.5, 100000, true}, {0.5, 100001, true},
-		{0.7, 139999, false}, {0.7, 140000, true},
-		{0.2, 39999, false}, {0.2, 40000, true},
-		{0.95, 189999, false}, {0.95, 190000, true},
-		{0, 700, true}, {0, 0, false},
-	} {
+	must.Rows(t, `
+# share | prompt | want
+0.5  | 99999  | false
+0.5  | 100000 | true
+0.5  | 100001 | true
+0.7  | 139999 | false
+0.7  | 140000 | true
+0.2  | 39999  | false
+0.2  | 40000  | true
+0.95 | 189999 | false
+0.95 | 190000 | true
+0    | 700    | true
+0    | 0      | false
+`, func(share float64, prompt int, theWant bool) {
 		c := talks(4, 400)
 		c.Prompt("next")
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = tt.share })))
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = share })))
 		for m := range c.Messages {
 			r.View.Join(m)
 		}
-		r.Last = policy.Response{Known: true, Message: 7, Usage: jsonl.Usage{Input: tt.prompt / 2, CacheWrite: tt.prompt - tt.prompt/2, Output: 50000}}
+		r.Last = policy.Response{Known: true, Message: 7, Usage: jsonl.Usage{Input: prompt / 2, CacheWrite: prompt - prompt/2, Output: 50000}}
 		r.Fire(policy.Prepare, 4, policy.Context{})
 		want := stagetest.Messages(0, 9)
-		if tt.want { // the fourth prompt stands at 75 %
+		if theWant { // the fourth prompt stands at 75 %
 			want = []string{"summary", "acknowledgement", "m6", "m7", "m8"}
 		}
-		stagetest.Same(t, want, stagetest.Order(r), tt.share, tt.prompt)
-	}
+		stagetest.Same(t, want, stagetest.Order(r), share, prompt)
+	})
 }
 
 // The definition's example: user messages at 0, 40 and 72 % of the characters.
@@ -251,23 +118,20 @@ func TestGeminiExample(t *testing.T) {
 // Before the newest 50,000 tokens of results nothing is cut; the one that is over is, and what is left of it counts.
 func TestGeminiResponseBudget(t *testing.T) {
 	line := strings.Repeat("y", 79) + "\n"
-	for _, tt := range []struct {
-		chars []int // of the results, oldest first
-		want  []int // those cut
-	}{
-		{[]int{4 * 10000, 4 * 40000}, nil},
-		{[]int{4*10000 + 4, 4 * 40000}, []int{0}},
-		{[]int{4*10000 + 3, 4 * 40000}, nil}, // rounded down
-		{[]int{4 * 10000, 4 * 50000}, []int{0}},
-		{[]int{4 * 100, 4 * 50001, 4 * 100}, []int{1}}, // the cut one leaves room for the oldest
-		{[]int{4 * 49000, 4 * 50001, 4 * 100}, []int{1}},
-		{[]int{4 * 49400, 4 * 50001, 4 * 100}, []int{0, 1}}, // but not for so much: 30 lines are some 600 tokens
-		{[]int{4 * 50001}, []int{0}},
-		{[]int{4 * 50000}, nil},
-	} {
+	must.Rows(t, `
+[40000, 160000]       | null
+[40004, 160000]       | [0]
+[40003, 160000]       | null  # rounded down
+[40000, 200000]       | [0]
+[400, 200004, 400]    | [1]  # the cut one leaves room for the oldest
+[196000, 200004, 400] | [1]
+[197600, 200004, 400] | [0, 1]  # but not for so much: 30 lines are some 600 tokens
+[200004]              | [0]
+[200000]              | null
+`, func(chars, want []int) {
 		c := stagetest.Talk(`prompt old; assistant say done; prompt go`)
 		var at []int
-		for i, n := range tt.chars {
+		for i, n := range chars {
 			c.Play(`assistant use %v Read`, i)
 			at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), strings.Repeat(line, n/80)+strings.Repeat("z", n%80))))
 		}
@@ -284,8 +148,8 @@ func TestGeminiResponseBudget(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		stagetest.Same(t, tt.want, got, tt.chars)
-	}
+		stagetest.Same(t, want, got, chars)
+	})
 }
 
 func TestGeminiCutText(t *testing.T) {
@@ -356,20 +220,15 @@ func TestGeminiFailed(t *testing.T) {
 		t.Errorf("the call that was thrown away: %+v, %+v", e, e.Call)
 	}
 	r.Fire(policy.Manual, 5, policy.Context{}) // by hand it is tried again, and thrown away again
-	if n := len(r.View.Edits()); n != 3 || r.View.Edits()[2].Kind != policy.KindFail || r.View.Edits()[2].Trigger != "manual" || r.View.Epoch() != 0 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	n := len(r.View.Edits())
+	must.Say(t, "3 fail manual 0", n, r.View.Edits()[2].Kind, r.View.Edits()[2].Trigger, r.View.Epoch())
 	r.Last.Usage.Input = 400000
 	r.Fire(policy.Manual, 5, policy.Context{})
-	if r.View.Epoch() != 1 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	must.Equal(t, r.View.Epoch(), 1)
 	// One that succeeded lets automatic ones be tried again.
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 400000}}
 	r.Fire(policy.Prepare, 6, policy.Context{})
-	if r.View.Epoch() != 2 {
-		t.Errorf("edits %v", r.Edits())
-	}
+	must.Equal(t, r.View.Epoch(), 2)
 }
 
 // While nothing can be split it waits for a prompt, or an answer without calls.
@@ -389,7 +248,7 @@ func TestGeminiWaits(t *testing.T) {
 
 // What is summarised is sent twice: for the summary, and for its check.
 func TestGeminiCalls(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 200000 | true  | true
 200000 | false | true
 10000  | true  | false

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -141,9 +142,7 @@ func testOracleCompression(t *testing.T, c *oracleCase, conv *stagetest.Convo, p
 	if c.Status == "CONTENT_TRUNCATED" && len(c.Changed) == 0 { // it changed nothing
 		c.Status = "NOOP"
 	}
-	if diff := cmp.Diff([]any{c.Status, c.Kept, c.Changed}, []any{status, kept, changed}, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s, seed %d: -upstream +got\n%s", c.Version, c.Seed, diff)
-	}
+	must.Equal(t, cmp.Diff([]any{c.Status, c.Kept, c.Changed}, []any{status, kept, changed}, cmpopts.EquateEmpty()), "", c.Version, c.Seed)
 }
 
 func testOracleMasking(t *testing.T, c *oracleCase, conv *stagetest.Convo, p *GeminiMasking) {
@@ -162,7 +161,5 @@ func testOracleMasking(t *testing.T, c *oracleCase, conv *stagetest.Convo, p *Ge
 	if n := len(want); n > 0 && want[n-1].After == len(c.History)-1 { // no request follows
 		want = want[:n-1]
 	}
-	if diff := cmp.Diff(want, waves, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s, seed %d: -upstream +got\n%s", c.Version, c.Seed, diff)
-	}
+	must.Equal(t, cmp.Diff(want, waves, cmpopts.EquateEmpty()), "", c.Version, c.Seed)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -168,9 +169,7 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		c := stagetest.Talk(`prompt go; call a Read 40; call b Read 40; call c Read 40; call d Read 40`)
 		rest := langchainCount(langchainList(c, len(c.Messages)))
 		c.Play(`prompt x*%d; assistant say done`, 4*(100000-rest-3)-4+over)
-		if r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All(); len(r.View.Edits()) != want {
-			t.Errorf("%d characters over 100,000 tokens: edits %v, want %d", over, r.Edits(), want)
-		}
+		must.Equal(t, len(stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All().View.Edits()), want, over)
 	}
 }
 

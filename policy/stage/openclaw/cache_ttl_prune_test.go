@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -123,17 +124,17 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 
 // Results from the newest three assistant messages on stay, and where there are not three, all do.
 func TestCacheTTLPruneAssistants(t *testing.T) {
-	for keep, want := range map[int][]string{
-		0: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"},
-		1: {"truncate@5 m2", "truncate@5 m4", "truncate@5 m6"},
-		2: {"truncate@5 m2", "truncate@5 m4"},
-		3: {"truncate@5 m2"},
-		4: nil,
-		5: nil,
-	} {
+	must.Rows(t, `
+0 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"]
+1 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6"]
+2 | ["truncate@5 m2", "truncate@5 m4"]
+3 | ["truncate@5 m2"]
+4 | null
+5 | null
+`, func(keep int, want []string) {
 		r := pause(t, stagetest.RoundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
 		stagetest.Same(t, want, r.Edits(), keep)
-	}
+	})
 }
 
 func TestCacheTTLPruneTrim(t *testing.T) {
@@ -188,7 +189,7 @@ func TestCacheTTLPruneChars(t *testing.T) {
 }
 
 func TestGlob(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 read    | read         | true
 read    | reader       | false
 read    | rea          | false
@@ -216,7 +217,7 @@ a**b    | ab           | true
 
 // TestLimits: nothing is cleared below the share at which trimming begins, whatever the share for clearing.
 func TestLimits(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 0.3 | 0.5 | [60000,100000]
 0.9 | 0.5 | [180000,180000]
 `, func(soft, hard float64, want []int) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -39,9 +40,7 @@ func TestLimits(t *testing.T) {
 // The table is sound: days rise, rows are of releases in their order, and no limit is negative.
 func TestLimitTable(t *testing.T) {
 	var table LimitTable
-	if err := json.Unmarshal(limitTable, &table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(limitTable, &table))
 	for i, r := range table.Releases {
 		if _, err := time.Parse(time.DateOnly, r.Day); err != nil || i > 0 && table.Releases[i-1].Day >= r.Day {
 			t.Errorf("release %d: %+v (%v)", i, r, err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -86,10 +87,7 @@ func TestCheckpointAnchor(t *testing.T) {
 			for m := range c.Messages {
 				r.View.Join(m)
 			}
-			stage, err := defineOpencodeCheckpoint().New(checkpointing(rules))
-			if err != nil {
-				t.Fatal(err)
-			}
+			stage := must.Get(defineOpencodeCheckpoint().New(checkpointing(rules)))(t)
 			s := stage.(*opencodeCheckpoint)
 			at := &policy.Context{View: r.View, Model: c.Messages[1].Model}
 			s.sums.Follow(r.View)
@@ -115,10 +113,7 @@ func TestCheckpointNoUsage(t *testing.T) {
 	c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 12000)), stagetest.Block(jsonl.KindImage, "image", ""))
 	r := stagetest.NewRun(t, c)
 	r.View.Join(0)
-	stage, err := defineOpencodeCheckpoint().New(checkpointing("2.0.21"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stage := must.Get(defineOpencodeCheckpoint().New(checkpointing("2.0.21")))(t)
 	s := stage.(*opencodeCheckpoint)
 	s.sums.Follow(r.View)
 	stagetest.Same(t, 6050, s.used(&policy.Context{View: r.View, Overhead: 1550}))
@@ -209,9 +204,7 @@ func TestCheckpointCutAndOverflow(t *testing.T) {
 		"2.0.3": {emoji, letters}, "2.0.21": {emoji[:4*1250] + mark, letters[:1250] + mark},
 	} {
 		p := checkpointing(rules)
-		if got := [2]string{p.cut(emoji), p.cut(letters)}; got != want {
-			t.Errorf("%s: %d and %d", rules, len(got[0]), len(got[1]))
-		}
+		must.Equal(t, [2]string{p.cut(emoji), p.cut(letters)}, want, rules)
 	}
 	for _, auto := range []bool{true, false} {
 		p := checkpointing("2.0.21")

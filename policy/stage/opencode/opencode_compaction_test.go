@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -57,9 +58,7 @@ func TestOpencodeOverflow(t *testing.T) {
 			// The same response is answered once.
 			n := len(r.View.Edits())
 			r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-			if len(r.View.Edits()) != n {
-				t.Errorf("the same response was answered again: %v", r.Edits())
-			}
+			must.Equal(t, len(r.View.Edits()), n)
 		})
 	}
 }
@@ -73,7 +72,7 @@ func TestOpencodeCompactionView(t *testing.T) {
 		}
 		return list
 	}
-	stagetest.Rows(t, `
+	must.Rows(t, `
 on overflow | false | ["user: What did we do so far?","assistant: ","user: Continue if you have next steps"]
 by hand     | true  | ["user: What did we do so far?","assistant: "]
 `, func(name string, manual bool, want []string) {
@@ -99,7 +98,15 @@ by hand     | true  | ["user: What did we do so far?","assistant: "]
 // The 1.18 summariser is shown 2,000 characters of an output, its share of the tokens rounded down, and all of any
 // other text.
 func TestOpencodeSummarisedOutput(t *testing.T) {
-	for n, want := range map[int]int{0: 0, 1999: 500, 2000: 500, 2001: 499, 2004: 500, 8000: 500, 80000: 500} {
+	must.Rows(t, `
+0     | 0
+1999  | 500
+2000  | 500
+2001  | 499
+2004  | 500
+8000  | 500
+80000 | 500
+`, func(n, want int) {
 		for count, prompt := range map[string]int{"1.18": 537, "1.18.3": 225} {
 			c := stagetest.Talk(`prompt x*8004; call a Read %d; assistant say x*8000`, n)
 			p := keeping(count, 0, -1)
@@ -107,7 +114,7 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 			want := 2001 + 4 + want + 2000 + prompt
 			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
 		}
-	}
+	})
 }
 
 func TestOpencodeSummaryCall(t *testing.T) {

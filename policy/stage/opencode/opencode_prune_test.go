@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -123,7 +124,7 @@ func TestOpencodePruneUnsent(t *testing.T) {
 // A compaction's own request counts as a user message, others that it inserts do not, and the walk goes no further back
 // than its summary.
 func TestOpencodePruneSummary(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # request: the first inserted message is the compaction's request
 # turns: after it
 true  | 1 | true  # the pair lies inside the two protected ones: its summary does not stop the walk
@@ -135,12 +136,10 @@ false | 1 | false
 		r.View.Join(0)
 		r.View.Join(1)
 		r.View.Join(2)
-		if _, err := r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
+		must.Get(r.View.Apply(policy.Edit{Kind: policy.KindSummarize, Insert: []policy.Synthetic{
 			{Role: "user", Turn: request, Contents: []policy.Content{{Tokens: 1}}},
 			{Role: "assistant", Summary: true, Contents: []policy.Content{{Tokens: 1}}},
-		}, Keep: []policy.ItemID{0, 1, 2}}); err != nil {
-			t.Fatal(err)
-		}
+		}, Keep: []policy.ItemID{0, 1, 2}}))(t)
 		for m := 3; m < len(c.Messages); m++ {
 			r.View.Join(m)
 		}

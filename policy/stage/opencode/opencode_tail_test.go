@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -99,10 +100,7 @@ var tailModel = Model{Limit: Limit{Context: 200000, Output: 64000}}
 // sizeOf is the estimate of a stretch of OpenCode's messages, from their JSON.
 func sizeOf(t *testing.T, v Version, list []Message) int {
 	t.Helper()
-	data, err := json.Marshal(v.ToModelMessages(list, tailModel, ModelOptions{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(v.ToModelMessages(list, tailModel)))(t)
 	return EstimateText(string(data))
 }
 
@@ -110,46 +108,40 @@ func sizeOf(t *testing.T, v Version, list []Message) int {
 // assistant's text has 60+n.
 func TestOpencodeTailBudget(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
-	tests := []struct {
-		name   string
-		budget int
-		turn   [2]int // characters of the turn before the last: its prompt and the answer
-		last   int    // characters of the last prompt, a turn alone
-		want   int    // first message kept, 4 for none
-	}{
-		{"24.75 tokens", 25, [2]int{900, 900}, 44, 3},
-		{"25", 25, [2]int{900, 900}, 45, 3},
-		{"25.25", 25, [2]int{900, 900}, 46, 3},
-		{"25.5", 25, [2]int{900, 900}, 47, 4},
-		{"one token less", 24, [2]int{900, 900}, 45, 4},
-		{"no budget", 0, [2]int{900, 900}, 45, 4},
-		{"the left-over is met", 50, [2]int{900, 40}, 45, 2},
-		{"by a quarter over, rounded off", 50, [2]int{900, 41}, 45, 2},
-		{"by a half over", 50, [2]int{900, 42}, 45, 3},
-		{"the left-over is one less", 49, [2]int{900, 40}, 45, 3},
-		{"the left-over is nothing", 25, [2]int{900, 0}, 45, 3},
-		// 28+25+40 of the prompt, 33+25+41 of the answer, 3 around: 195, 49.
-		{"the turn is met", 74, [2]int{40, 41}, 45, 1},
-		{"the turn is one over, its end fits", 73, [2]int{40, 41}, 45, 2},
-		{"everything fits: no tail", 1 << 20, [2]int{900, 900}, 45, 4},
-		{"the first that does not fit is the last turn", 200, [2]int{900, 0}, 900, 4},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | budget | turn | last | want
+24.75 tokens              | 25      | [900, 900] | 44  | 3
+25                        | 25      | [900, 900] | 45  | 3
+25.25                     | 25      | [900, 900] | 46  | 3
+25.5                      | 25      | [900, 900] | 47  | 4
+one token less            | 24      | [900, 900] | 45  | 4
+no budget                 | 0       | [900, 900] | 45  | 4
+the left-over is met      | 50      | [900, 40]  | 45  | 2
+by a quarter over, rounded off | 50      | [900, 41]  | 45  | 2
+by a half over            | 50      | [900, 42]  | 45  | 3
+the left-over is one less | 49      | [900, 40]  | 45  | 3
+the left-over is nothing  | 25      | [900, 0]   | 45  | 3
+# 28+25+40 of the prompt, 33+25+41 of the answer, 3 around: 195, 49.
+the turn is met           | 74      | [40, 41]   | 45  | 1
+the turn is one over, its end fits | 73      | [40, 41]   | 45  | 2
+everything fits: no tail  | 1048576 | [900, 900] | 45  | 4
+the first that does not fit is the last turn | 200     | [900, 0]   | 900 | 4
+`, func(name string, budget int, turn [2]int, last, want int) {
+		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			c.Prompt(x(4000))
-			c.Prompt(x(tt.turn[0]))
-			c.Assistant(stagetest.Say(x(tt.turn[1])))
-			c.Prompt(x(tt.last))
-			r := compacted(t, c, keeping("1.18", -1, tt.budget))
-			stagetest.Same(t, from(c, tt.want), kept(r))
+			c.Prompt(x(turn[0]))
+			c.Assistant(stagetest.Say(x(turn[1])))
+			c.Prompt(x(last))
+			r := compacted(t, c, keeping("1.18", -1, budget))
+			stagetest.Same(t, from(c, want), kept(r))
 		})
-	}
+	})
 }
 
 // The budget where none is set: a quarter of what is usable, the window less 32,000, within bounds.
 func TestOpencodeTailDefaultBudget(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 1.18.3 | 200000 | 8000
 1.18   | 200000 | 15000
 1.18.3 | 63996  | 7999
@@ -174,7 +166,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 }
 
 func TestOpencodeTailTurns(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # want: turns kept
 1.18.3 | -1 | 2
 1.18.3 | 0  | 0
@@ -208,7 +200,7 @@ func TestOpencodeTailNotAtResult(t *testing.T) {
 prompt go; assistant use a Read; answers result a ok  # 2
 assistant say well  # 3
 `)
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # stretch: of the messages from this one on
 1 | 0 | 1
 1 | 1 | 3

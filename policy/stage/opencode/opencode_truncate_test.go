@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -63,24 +64,25 @@ func TestOpencodeTruncate(t *testing.T) {
 // From 1.14.20 on the shell keeps the end of an output, and other tools its beginning.
 func TestTruncateShell(t *testing.T) {
 	const head = "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\n"
-	for _, tt := range []struct{ version, tool, text, want string }{
-		{"1.1.60", "Bash", "a\nb\nc", "a\nb\n\n...1 lines truncated...\n\n"},
-		{"1.14.20", "Read", "a\nb\nc", "a\nb\n\n...1 lines truncated...\n\n"},
-		{"1.14.20", "Bash", "a\nb\nc", head + "b\nc"},
-		{"1.18.17", "Bash", "a\nb\n", head + "b\n"},
-		{"1.18.17", "Bash", "a\nb", ""},
-		{"1.18.17", "Bash", "a\n123456789", head + "123456789"},
-		{"1.18.17", "Bash", "a\n12345678éé", head + "345678éé"},
-		{"1.18.17", "Bash", "éééééé", head + "ééééé"},
-		{"1.18.17", "Bash", "xééééé", head + "ééééé"},
-		{"1.18.17", "Bash", "xxéééée", head + "xéééée"},
-	} {
-		c := stagetest.Talk(`prompt "run it"; assistant use a %q`, tt.tool)
-		at := c.Answers(stagetest.Result("a", tt.text))
-		c.Messages[at].Blocks[0].Offload = &session.Offload{Path: "a.txt", Text: jsonl.Measure(tt.text)}
+	must.Rows(t, `
+# version | tool | text | want
+1.1.60  | Bash | "a\nb\nc"       | "a\nb\n\n...1 lines truncated...\n\n"
+1.14.20 | Read | "a\nb\nc"       | "a\nb\n\n...1 lines truncated...\n\n"
+1.14.20 | Bash | "a\nb\nc"       | "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\nb\nc"
+1.18.17 | Bash | "a\nb\n"        | "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\nb\n"
+1.18.17 | Bash | "a\nb"          | ""
+1.18.17 | Bash | "a\n123456789"  | "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\n123456789"
+1.18.17 | Bash | "a\n12345678éé" | "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\n345678éé"
+1.18.17 | Bash | éééééé          | "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\nééééé"
+1.18.17 | Bash | xééééé          | "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\nééééé"
+1.18.17 | Bash | xxéééée         | "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\nxéééée"
+`, func(version, tool, text, want string) {
+		c := stagetest.Talk(`prompt "run it"; assistant use a %q`, tool)
+		at := c.Answers(stagetest.Result("a", text))
+		c.Messages[at].Blocks[0].Offload = &session.Offload{Path: "a.txt", Text: jsonl.Measure(text)}
 		c.Play(`assistant say done`)
 		for i := range c.Messages {
-			c.Messages[i].Version = tt.version
+			c.Messages[i].Version = version
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeTruncate(), &OpencodeTruncate{MaxLines: 2, MaxBytes: 10}))
 		r.All()
@@ -88,8 +90,8 @@ func TestTruncateShell(t *testing.T) {
 		if content := r.View.Replacement(policy.Target{Item: policy.ItemID(at)}); content != nil {
 			got = content.Text
 		}
-		if !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
-			t.Errorf("%s, %s, %q: %q, want %q", tt.version, tt.tool, tt.text, got, tt.want)
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s, %s, %q: %q, want %q", version, tool, text, got, want)
 		}
-	}
+	})
 }

@@ -1,9 +1,9 @@
 package opencode_test
 
 import (
-	"fmt"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -47,43 +47,6 @@ func TestUsable(t *testing.T) {
 	}
 }
 
-func TestOverflowAtTheLimit(t *testing.T) {
-	limit := opencode.Limit{Context: 200000, Output: 64000}
-	for _, v := range opencode.Versions() {
-		for count, want := range map[int]bool{167999: false, 168000: v.Name != "pinned", 168001: true} {
-			stagetest.Same(t, want, v.IsOverflow(count, 168000), v.Name, count)
-			stagetest.Same(t, want, v.Overflow(opencode.Tokens{Input: count}, limit, opencode.Config{}, nil, opencode.LoopTop), v.Name, count)
-		}
-	}
-}
-
-func TestCount(t *testing.T) {
-	tokens := opencode.Tokens{Input: 1, Output: 10, Reasoning: 100, Cache: opencode.Cache{Read: 1000, Write: 10000}}
-	total := tokens
-	total.Total = 5
-	for _, v := range opencode.Versions() {
-		want, wantTotal := 11011, 5
-		if v.Name == "pinned" {
-			want, wantTotal = 1011, 1011
-		}
-		stagetest.Same(t, want, v.Count(tokens), v.Name)
-		stagetest.Same(t, wantTotal, v.Count(total), v.Name)
-	}
-}
-
-func TestChecks(t *testing.T) {
-	answer := &opencode.Info{Role: opencode.RoleAssistant}
-	summary := &opencode.Info{Role: opencode.RoleAssistant, Summary: true}
-	for _, v := range opencode.Versions() {
-		if !v.Checks(answer, opencode.InStream) || !v.Checks(answer, opencode.LoopTop) || v.Checks(summary, opencode.LoopTop) {
-			t.Errorf("%s: wrong at the top of the loop, or for an answer", v.Name)
-		}
-		if got, want := v.Checks(summary, opencode.InStream), v.Name == "pinned"; got != want {
-			t.Errorf("%s: a summary is checked in the stream: %t", v.Name, got)
-		}
-	}
-}
-
 func TestOutputTokenMax(t *testing.T) {
 	for value, want := range map[string]int{
 		"": 32000, "64000": 64000, " 64000\n": 64000, "\ufeff64000": 64000, "+64000": 64000, "064000": 64000,
@@ -98,10 +61,19 @@ func TestOutputTokenMax(t *testing.T) {
 }
 
 func TestSwitches(t *testing.T) {
-	for value, want := range map[string]bool{
-		"true": true, "TRUE": true, "True": true, "1": true,
-		"": false, "0": false, "yes": false, "false": false, "on": false, " 1": false, "2": false,
-	} {
+	must.Rows(t, `
+true  | true
+TRUE  | true
+True  | true
+1     | true
+""    | false
+0     | false
+yes   | false
+false | false
+on    | false
+" 1"  | false
+2     | false
+`, func(value string, want bool) {
 		env := opencode.Env{opencode.EnvDisablePrune: value, opencode.EnvDisableAutocompact: value}
 		on := opencode.Config{Compaction: opencode.CompactionConfig{Auto: pointer(true), Prune: pointer(true)}}
 		if got := opencode.AutoEnabled(on, env); got == want {
@@ -112,16 +84,5 @@ func TestSwitches(t *testing.T) {
 				t.Errorf("%s: %s=%q: prune is on: %t", v.Name, opencode.EnvDisablePrune, value, got)
 			}
 		}
-	}
-}
-
-func TestByName(t *testing.T) {
-	for name, want := range map[string]string{"pinned": "pinned", "1.1.36": "pinned", "1.18.3": "1.18.3", "1.18.34": "1.18.34"} {
-		if v, err := opencode.ByName(name); err != nil || v.Name != want {
-			t.Errorf("%s: %s, %v", name, v.Name, err)
-		}
-	}
-	if _, err := opencode.ByName("2.0"); fmt.Sprint(err) != `no opencode version "2.0"` {
-		t.Error(err)
-	}
+	})
 }

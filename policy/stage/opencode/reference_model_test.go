@@ -52,26 +52,20 @@ type ToolOutput struct {
 	Items []Content
 }
 
-// ModelOptions change the conversion for the request of a compaction.
-type ModelOptions struct {
-	StripMedia         bool // media becomes a line of text
-	ToolOutputMaxChars int  // outputs are cut to this many UTF-16 units; 0: not at all
-}
-
 // ToModelMessages converts visible messages to what the model is sent. A cleared output appears as ClearedText,
 // without its attachments; its call stays. OpenCode 1.1.36 to 1.18.34: section 6.
-func (v Version) ToModelMessages(messages []Message, model Model, options ModelOptions) []ModelMessage {
+func (v Version) ToModelMessages(messages []Message, model Model) []ModelMessage {
 	var out []ModelMessage
 	for i := range messages {
 		m := &messages[i]
 		switch {
 		case len(m.Parts) == 0:
 		case m.Info.Role == RoleUser:
-			if content := v.userContent(m, options); len(content) > 0 {
+			if content := v.userContent(m); len(content) > 0 {
 				out = append(out, ModelMessage{Role: RoleUser, Content: content})
 			}
 		case m.Info.Role == RoleAssistant && answers(m):
-			c := assistantConverter{version: v, model: model, options: options}
+			c := assistantConverter{version: v, model: model}
 			c.foreign = model.ProviderID != m.Info.ProviderID || model.ID != m.Info.ModelID
 			c.signed = slices.ContainsFunc(m.Parts, signedReasoning)
 			out = append(out, c.convert(m)...)
@@ -100,7 +94,7 @@ func isMedia(mime string) bool {
 	return strings.HasPrefix(mime, "image/") || mime == "application/pdf"
 }
 
-func (v Version) userContent(m *Message, options ModelOptions) []Content {
+func (v Version) userContent(m *Message) []Content {
 	var content []Content
 	for _, p := range m.Parts {
 		switch p.Type {
@@ -109,11 +103,7 @@ func (v Version) userContent(m *Message, options ModelOptions) []Content {
 				content = append(content, textContent(p.Text))
 			}
 		case PartFile:
-			switch {
-			case p.MIME == "text/plain" || p.MIME == "application/x-directory":
-			case options.StripMedia && isMedia(p.MIME):
-				content = append(content, textContent(attachedLine(p)))
-			default:
+			if p.MIME != "text/plain" && p.MIME != "application/x-directory" {
 				content = append(content, fileContent(p))
 			}
 		case PartCompaction:
@@ -131,20 +121,11 @@ func fileContent(p Part) Content {
 	return Content{Type: PartFile, MediaType: p.MIME, Filename: p.Filename, Data: p.URL}
 }
 
-func attachedLine(p Part) string {
-	name := "file"
-	if p.Filename != nil {
-		name = *p.Filename
-	}
-	return "[Attached " + p.MIME + ": " + name + "]"
-}
-
 // assistantConverter turns one assistant message into blocks: what lies between two step starts is an assistant
 // message and, if it holds tool calls, a tool message with their results.
 type assistantConverter struct {
 	version Version
 	model   Model
-	options ModelOptions
 	foreign bool // written by another model
 	signed  bool // holds signed reasoning
 
@@ -235,14 +216,8 @@ func (c *assistantConverter) tool(p Part) {
 
 func (c *assistantConverter) completed(p Part) ToolOutput {
 	text, attachments := p.State.Output, p.State.Attachments
-	switch limit := c.options.ToolOutputMaxChars; {
-	case p.State.Time.Compacted != 0:
+	if p.State.Time.Compacted != 0 {
 		text, attachments = ClearedText, nil
-	case limit > 0:
-		text = cutForCompaction(text, limit)
-	}
-	if c.options.StripMedia {
-		attachments = nil
 	}
 	var inside []Part
 	for _, a := range attachments {

@@ -47,15 +47,3 @@ func (v Version) Overflow(t Tokens, limit Limit, cfg Config, env Env, at Moment)
 	}
 	return v.overflows(v.Count(t), v.Usable(limit, cfg, outputTokenMax))
 }
-
-// Checks reports whether the overflow test is made on a message: at the top of the loop not for a summary, in the
-// stream not for one where SkipsSummaryCalls. OpenCode 1.1.36 to 1.18.34: section 4.1.
-func (v Version) Checks(info *Info, at Moment) bool {
-	if info.Role != RoleAssistant {
-		return false
-	}
-	return !bool(info.Summary) || at == InStream && !v.SkipsSummaryCalls
-}
-
-// IsOverflow compares a count with the usable context.
-func (v Version) IsOverflow(count, usable int) bool { return v.overflows(count, usable) }

@@ -16,43 +16,6 @@ type Tail struct {
 	Budget int    // estimated tokens it may have
 }
 
-// TailHistory is what a compaction may summarise of the visible messages: all but the compaction's own message,
-// parentID, at the end, and the completed compactions. OpenCode 1.18.3 and 1.18.34: section 8.1.
-func TailHistory(visible []Message, parentID string) []Message {
-	if n := len(visible); n > 0 && visible[n-1].Info.ID == parentID && visible[n-1].compactionPart() != nil {
-		visible = visible[:n-1]
-	}
-	asked := map[string]int{}
-	for i := range visible {
-		if visible[i].Info.Role == RoleUser && visible[i].compactionPart() != nil {
-			asked[visible[i].Info.ID] = i
-		}
-	}
-	hidden := make([]bool, len(visible))
-	for i := range visible {
-		info := &visible[i].Info
-		if info.Role != RoleAssistant || !bool(info.Summary) || info.Finish == "" || info.Error != nil {
-			continue
-		}
-		if user, found := asked[info.ParentID]; found {
-			hidden[user], hidden[i] = true, true
-		}
-	}
-	var history []Message
-	for i, m := range visible {
-		if !hidden[i] {
-			history = append(history, m)
-		}
-	}
-	return history
-}
-
-// TailSizes are the turns of a history, oldest first, with their sizes. Messages before the first prompt belong to
-// none. OpenCode 1.18.3 and 1.18.34: section 8.1.
-func (v Version) TailSizes(history []Message, model Model) []Turn {
-	return v.measure(history, model).turns(history)
-}
-
 // SelectTail chooses the tail of a history: the newest turns that fit the budget, and of the first that does not, the
 // largest end that does. Without one, or if it would be the whole history, everything is summarised. OpenCode 1.18.3
 // and 1.18.34: section 8.1; 1.1.36 keeps no tail.
@@ -102,7 +65,7 @@ func (v Version) measure(history []Message, model Model) measures {
 	var buffer []byte
 	for i := range history {
 		s.units[i+1], s.count[i+1] = s.units[i], s.count[i]
-		for _, m := range v.ToModelMessages(history[i:i+1], model, ModelOptions{}) {
+		for _, m := range v.ToModelMessages(history[i:i+1], model) {
 			buffer = m.appendJSON(buffer[:0])
 			s.units[i+1] += UTF16Len(string(buffer))
 			s.count[i+1]++

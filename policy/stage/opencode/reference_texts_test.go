@@ -6,7 +6,6 @@ const (
 	ClearedText      = clearedText
 	CompactionPrompt = compactionPrompt
 	ContinueText     = continueText
-	TruncatedAdvice  = truncatedAdvice
 
 	// InterruptedText is the error text of a call that never finished. OpenCode 1.1.36 to 1.18.34: section 6.
 	InterruptedText = "[Tool execution was interrupted]"
@@ -16,10 +15,6 @@ const (
 
 	// AttachedMediaText precedes media moved out of a tool result. OpenCode 1.18.3 and 1.18.34: section 6.
 	AttachedMediaText = "Attached media from tool result:"
-
-	// QueuedPrefix and QueuedSuffix wrap a prompt queued while the loop runs. OpenCode 1.1.36: section 5.
-	QueuedPrefix = queuedPrefix
-	QueuedSuffix = queuedSuffix
 
 	// TruncatedTaskAdvice ends the hint below a truncated output for an agent with the task tool. OpenCode 1.1.36 to
 	// 1.18.34: section 9.

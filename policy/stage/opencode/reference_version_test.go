@@ -1,18 +1,6 @@
 package opencode
 
-import (
-	"fmt"
-	"math"
-)
-
-// Order says which of two messages is the newer one (section 5).
-type Order int
-
-const (
-	ByPosition Order = iota // the later in the visible list
-	ByID                    // the greater message id
-	ByTime                  // the greater (time.created, id)
-)
+import "fmt"
 
 // Version is a version the stages know, with what else differs between the reproduced versions of OpenCode (section
 // 10).
@@ -23,18 +11,8 @@ type Version struct {
 	PruneByDefault bool // enabled unless compaction.prune is false; else only if it is true
 	Prune          PruneRules
 
-	// Overflow, section 4.
-	SkipsSummaryCalls bool // the check in the stream is not made on a compaction summary
-
 	// Visible view, section 7.
 	FailedSummaryCounts bool // a summary with an error completes its compaction
-
-	// Prompt loop, section 5.
-	Newest           Order
-	UnknownContinues bool // finish "unknown" does not end the loop
-	ToolsContinue    bool // nor does a message that holds tool parts
-	ExitByParent     bool // the last assistant message must answer the last user message; else have the greater id
-	WrapsQueued      bool // prompts queued while the loop runs are wrapped
 
 	// Model messages, section 6.
 	DropsEmptyUserText   bool // a user text part "" is left out
@@ -46,9 +24,6 @@ type Version struct {
 	ToolOutputConfigured bool // tool_output.max_lines and max_bytes count (section 9)
 }
 
-// Unlimited is the tail_turns of a version that has no such limit.
-const Unlimited = math.MaxInt
-
 // Pinned is OpenCode 1.1.36: section 10, column `pinned`.
 func Pinned() Version {
 	return Version{
@@ -56,9 +31,6 @@ func Pinned() Version {
 		PruneByDefault:      true,
 		Prune:               DefaultPruneRules(),
 		FailedSummaryCounts: true,
-		Newest:              ByPosition,
-		UnknownContinues:    true,
-		WrapsQueued:         true,
 	}
 }
 
@@ -67,9 +39,6 @@ func V1_18_3() Version {
 	return Version{
 		version:              v1183(),
 		Prune:                DefaultPruneRules(),
-		SkipsSummaryCalls:    true,
-		Newest:               ByID,
-		ToolsContinue:        true,
 		DropsEmptyUserText:   true,
 		SpacesSignedText:     true,
 		ReasoningAsText:      true,
@@ -84,9 +53,6 @@ func V1_18_3() Version {
 func V1_18_34() Version {
 	v := V1_18_3()
 	v.version = v11834()
-	v.Newest = ByTime
-	v.UnknownContinues = true
-	v.ExitByParent = true
 	return v
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -272,7 +273,7 @@ func TestCondenserEventsManual(t *testing.T) {
 }
 
 func TestCondenserEventsRoom(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 120 | 4  | true
 120 | 58 | true
 120 | 59 | false

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -107,23 +108,20 @@ func TestPiFails(t *testing.T) {
 
 // The API counts a request: one that exceeds the window is refused, however small Pi's own estimate of it is.
 func TestPiOverflow(t *testing.T) {
-	for _, tt := range []struct {
-		overhead int
-		want     []string
-	}{
-		{0, nil},
-		{7500, []string{"summarize@4"}},
-	} {
+	must.Rows(t, `
+0    | null
+7500 | ["summarize@4"]
+`, func(overhead int, theWant []string) {
 		r := bench(t, nil, 1000, 2000, 3000, 4000, 4000)
-		r.Overhead = tt.overhead
+		r.Overhead = overhead
 		r.All()
-		stagetest.Same(t, tt.want, r.Edits(), tt.overhead)
-		for _, e := range r.View.Edits()[:min(1, len(tt.want))] {
+		stagetest.Same(t, theWant, r.Edits(), overhead)
+		for _, e := range r.View.Edits()[:min(1, len(theWant))] {
 			if want := "the request of 10612 tokens > 10000, the window"; !strings.HasPrefix(e.Reason, want) {
 				t.Errorf("reason %q, want %q", e.Reason, want)
 			}
 		}
-	}
+	})
 }
 
 // TestPiSmall compares what is said of a view from sums of what joined with what a compaction would cut, and the split
@@ -143,9 +141,7 @@ func TestPiSmall(t *testing.T) {
 			for range d.N(2) {
 				ids := r.View.IDs()
 				e := policy.Edit{Kind: policy.KindRemove, Trigger: "auto", Stage: "test", Items: []policy.ItemID{ids[d.N(len(ids))]}}
-				if _, err := r.View.Apply(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(r.View.Apply(e))(t)
 			}
 			history, pending := split(r.View)
 			for _, ids := range [][]policy.ItemID{history, r.View.IDs()} {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -170,9 +171,7 @@ func testOracleCase(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase
 	if c.Version == "0.0.14" && c.Status == "COMPRESSED" && c.Kept == 0 && open { // upstream leaves results without their calls
 		c.Kept = 1
 	}
-	if diff := cmp.Diff([]any{c.Status, c.Kept, c.Bridge}, []any{status, kept, bridged}); diff != "" {
-		t.Errorf("%s, seed %d: -upstream +got\n%s\n%v", c.Version, c.Seed, diff, r.Edits())
-	}
+	must.Equal(t, []any{status, kept, bridged}, []any{c.Status, c.Kept, c.Bridge}, c.Version, c.Seed)
 }
 
 func testOracleClearing(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase, params any) {
@@ -190,7 +189,5 @@ func testOracleClearing(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracle
 	for _, e := range r.View.Edits() {
 		got = append(got, [2]int{int(e.Target.Item), e.Target.Block})
 	}
-	if diff := cmp.Diff(c.Cleared, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s, clearing, seed %d: -upstream +got\n%s", c.Version, c.Seed, diff)
-	}
+	must.Equal(t, cmp.Diff(c.Cleared, got, cmpopts.EquateEmpty()), "", c.Version, c.Seed)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -41,9 +42,7 @@ func TestQwenCompressionAgain(t *testing.T) {
 			t.Errorf("%s: %v at the first request", name, got)
 		}
 		if tt.remove != nil {
-			if _, err := r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: tt.remove, Stage: "other"}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: tt.remove, Stage: "other"}))(t)
 		}
 		join(n, len(c.Messages))
 		r.Fire(policy.Prepare, 2, policy.Context{})

@@ -1,16 +1,13 @@
 package stagetest
 
 import (
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
@@ -438,33 +435,5 @@ func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 // Same fails a test whose result is not the one that is wanted; of says what it belongs to.
 func Same[T any](t testing.TB, want, got T, of ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%v: -want +got\n%s", of, diff)
-	}
-}
-
-// Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ". A cell is JSON where its
-// parameter is no string or it is quoted. A row whose call fails the test is named.
-func Rows(t *testing.T, text string, call any) {
-	t.Helper()
-	f := reflect.ValueOf(call)
-	for row := range strings.Lines(strings.TrimSpace(text)) {
-		if row, _, _ = strings.Cut(row, "# "); strings.TrimSpace(row) == "" {
-			continue
-		}
-		var in []reflect.Value
-		for i, cell := range strings.Split(strings.TrimSpace(row), " | ") {
-			v := reflect.New(f.Type().In(i))
-			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
-				v.Elem().SetString(cell)
-			} else if err := json.Unmarshal([]byte(cell), v.Interface()); err != nil {
-				t.Fatalf("%s: %v", row, err)
-			}
-			in = append(in, v.Elem())
-		}
-		before := t.Failed()
-		if f.Call(in); t.Failed() && !before {
-			t.Errorf("the row is %s", row)
-		}
-	}
+	must.Equal(t, got, want, of...)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -121,9 +122,7 @@ func (s state) tokens(t *testing.T, list []entry) int {
 // What is left is what the TypeScript SDK's own code leaves, when the agent stops and after each reduction.
 func TestCases(t *testing.T) {
 	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
-	if p := typescript(t); p.Messages != f.Window {
-		t.Errorf("%d messages, upstream has %d", p.Messages, f.Window)
-	}
+	must.Equal(t, typescript(t).Messages, f.Window)
 	slid, reduced := 0, 0
 	for _, tt := range f.Cases {
 		r := converse(t, tt.List, tt.Window)

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -16,22 +15,6 @@ import (
 
 func sliding(messages int, every, cut string) *SlidingWindow {
 	return &SlidingWindow{Messages: messages, Every: every, Cut: cut}
-}
-
-// strandsTrim is the source's trim_index on messages: user or not, with toolResult or not; 0: nothing to trim.
-func strandsTrim(list []messageRun, window int) int {
-	if len(list) <= window {
-		return 0
-	}
-	at := len(list) - window
-	for at < len(list) {
-		if list[at].role != session.User || list[at].results {
-			at++
-			continue
-		}
-		return at
-	}
-	return 0
 }
 
 // runsOf is the messages of items, adjacent ones of one role as one.
@@ -52,58 +35,9 @@ func runsOf(c *stagetest.Convo, ids []policy.ItemID) (list []messageRun) {
 	return list
 }
 
-// The window is the source's, worked out anew from the whole list each time.
-func TestSlidingWindowSource(t *testing.T) {
-	trimmed := 0
-	for seed := range uint64(400) {
-		d := stagetest.NewDice(seed, nil)
-		c := d.Conversation()
-		p := sliding(2+d.N(12), d.Pick("turn_end", "request"), "prompt")
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), p))
-		var kept []policy.ItemID
-		slide := func() {
-			list := runsOf(c, kept)
-			if at := strandsTrim(list, p.Messages); at > 0 {
-				kept = nil
-				for _, run := range list[at:] {
-					kept = append(kept, run.items...)
-				}
-				trimmed++
-			}
-		}
-		joined, active := 0, false
-		r.Each = func(k int) {
-			for ; joined < c.Requests[k].Message; joined++ {
-				m := &c.Messages[joined]
-				if m.RecordOnly {
-					continue
-				}
-				if active && m.Class == session.ClassPrompt && !m.Is(session.Queued) {
-					active = false
-					if p.Every == "turn_end" {
-						slide()
-					}
-				}
-				active = active || m.Class == session.ClassResponse
-				kept = append(kept, policy.ItemID(joined))
-			}
-			if p.Every == "request" {
-				slide()
-			}
-			if diff := cmp.Diff(kept, r.View.IDs()); diff != "" {
-				t.Fatalf("seed %d, request %d, %+v: -source +stage\n%s", seed, k+1, p, diff)
-			}
-		}
-		r.All()
-	}
-	if trimmed < 200 {
-		t.Errorf("%d times something left: the test tests too little", trimmed)
-	}
-}
-
 func TestSlidingWindowLimits(t *testing.T) {
 	// A prompt, an answer, and so on: every second message may begin a window.
-	stagetest.Rows(t, `
+	must.Rows(t, `
 # want: what is left at the last request
 20 | 40 | 39  # 40 would begin with an answer
 21 | 40 | 39  # 40 would begin with an answer
@@ -145,13 +79,10 @@ func TestSlidingWindowExample(t *testing.T) {
 		t.Fatalf("%d messages", r.View.Len())
 	}
 	r.Fire(policy.Prepare, 0, policy.Context{})
-	if r.View.Len() != 43 {
-		t.Error("it slides before a request, and should when the agent stops")
-	}
+	must.Equal(t, r.View.Len(), 43, "it slides before a request, and should when the agent stops")
 	r.Fire(policy.TurnEnd, 0, policy.Context{})
-	if first := r.View.IDs()[0]; r.View.Len() != 37 || first != 6 {
-		t.Errorf("%d messages from %d on, want 37 from 6 on", r.View.Len(), first)
-	}
+	first := r.View.IDs()[0]
+	must.Say(t, "37 6", r.View.Len(), first)
 }
 
 // One long run is never cut at a prompt, and is at any round.
@@ -176,14 +107,21 @@ func TestSlidingWindowLongRun(t *testing.T) {
 		stagetest.Same(t, want, got, cut)
 	}
 	// Two are the first message and the results about to be sent: without their call they cannot stand.
-	for messages, want := range map[int]int{2: 13, 3: 3, 4: 3, 5: 5, 13: 13, 14: 13} {
+	must.Rows(t, `
+2  | 13
+3  | 3
+4  | 3
+5  | 5
+13 | 13
+14 | 13
+`, func(messages, want int) {
 		c := stagetest.RoundsOf(6, 40)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(messages, "request", "round")))
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
 		stagetest.Same(t, left, want, messages)
-	}
+	})
 }
 
 // What other stages take out and rebuild is followed.
@@ -194,9 +132,7 @@ func TestSlidingWindowFollows(t *testing.T) {
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(4, "request", "prompt")))
 	apply := func(e policy.Edit) {
-		if _, err := r.View.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.View.Apply(e))(t)
 	}
 	r.Each = func(k int) {
 		switch k {

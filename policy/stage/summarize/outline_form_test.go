@@ -3,6 +3,7 @@ package summarize
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -31,10 +32,7 @@ answers result 3 ok result 4 ok; assistant say Edited.; prompt "And the logout."
 			}
 		}
 	}
-	got, err := OutlineMemory(&policy.Context{View: v, Conv: c.Conversation, Texts: &stagetest.Texts{C: c, View: v}}, first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(OutlineMemory(&policy.Context{View: v, Conv: c.Conversation, Texts: &stagetest.Texts{C: c, View: v}}, first))(t)
 	want := `# Session Title
 [line 10] "Refactor the login. Keep the tests."
 

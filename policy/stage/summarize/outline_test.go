@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -22,9 +23,7 @@ func outlined(t *testing.T, c *stagetest.Convo, before ...policy.Synthetic) stri
 	w := stagetest.Quarter{Conv: c.Conversation}
 	v := view.New(c.Conversation, w, w)
 	if len(before) > 0 {
-		if _, err := v.Apply(policy.Edit{Kind: policy.KindAttach, Insert: before}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(v.Apply(policy.Edit{Kind: policy.KindAttach, Insert: before}))(t)
 	}
 	for m := range c.Messages {
 		c.Messages[m].Line = 10 * (m + 1)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -33,9 +34,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 		}
 		Masked []*string
 	}
-	if err := json.Unmarshal(cases, &list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(cases, &list))
 	compared, masked := 0, 0
 	for number, tt := range list {
 		c := stagetest.Talk(`prompt "the task"`)
@@ -75,7 +74,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 
 // At each request the newest n stay, and what is masked stays masked. With polling, masking waits for so many.
 func TestLastNObservationsSteps(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 2 | 1 | ["clear@4 m2","clear@5 m4","clear@6 m6"]
 1 | 1 | ["clear@3 m2","clear@4 m4","clear@5 m6","clear@6 m8"]
 2 | 3 | ["clear@6 m2","clear@6 m4","clear@6 m6"]

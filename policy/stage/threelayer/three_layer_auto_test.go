@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/measure"
@@ -47,9 +48,7 @@ func (l *lesson) length(t *testing.T) int {
 	if list == nil {
 		list = []map[string]any{}
 	}
-	if err := e.Encode(list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Encode(list))
 	return jsonl.Measure(strings.TrimSuffix(b.String(), "\n")).UTF16
 }
 
@@ -197,15 +196,12 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 		r.Record.Content = &policy.Content{Kind: jsonl.KindText, Ref: &ref, Length: c.Messages[sum].Blocks[0].Text}
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
-		got := r.View.Edits()[0].Insert[0].Contents[0].Text
-		if got != "[Compressed]\n\n"+strings.Repeat("s", want) {
-			t.Errorf("a summary of %d: %d characters, want %d", n, len(got)-14, want)
-		}
+		must.Equal(t, r.View.Edits()[0].Insert[0].Contents[0].Text, "[Compressed]\n\n"+strings.Repeat("s", want), n)
 	}
 }
 
 func TestFirstUnits(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 abc | 3 | abc
 abc | 2 | ab
 a😀b | 3 | a😀
@@ -219,7 +215,7 @@ a😀b | 2 | a
 
 // [{"role":"user","content":"…"}] is 30 characters longer than its text. The prompt is of 11 tokens.
 func TestThreeLayerAutoSource(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 79997  | 80000 | 19999
 79998  | 80000 | 20000
 79999  | 80000 | 20000
@@ -252,7 +248,7 @@ func TestThreeLayerAutoSource(t *testing.T) {
 }
 
 func TestThreeLayerAutoLimits(t *testing.T) {
-	stagetest.Rows(t, `
+	must.Rows(t, `
 199999 | -1 | false
 200000 | -1 | false
 200001 | -1 | true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -39,9 +40,7 @@ func TestExpectedLoss(t *testing.T) {
 		}
 		rows := []Request{{N: 2, Kind: "main", Payload: 100_010, Recorded: &Usage{CacheRead: 100_000}, Cache: CacheUse{Split: cache.Split{Read: 100_000, Write5m: 10}, Miss: tt.miss}}}
 		f := FitOf(conv, rows, price.Default(), kinds)
-		if f.Expected.Nano != tt.want {
-			t.Errorf("%s: %d, want %d", tt.name, f.Expected.Nano, tt.want)
-		}
+		must.Equal(t, f.Expected.Nano, tt.want, tt.name)
 		if tt.product == session.Product && (f.Lower.Nano != tt.want/2 || f.Upper.Nano != 2*tt.want) {
 			t.Errorf("%s: %d to %d", tt.name, f.Lower.Nano, f.Upper.Nano)
 		}
@@ -65,9 +64,7 @@ func TestHolds(t *testing.T) {
 		{&CacheFit{Requests: 100, Recorded: 100, Near: 97, Billed: usd(1000), Simulated: usd(942), Expected: usd(49)}, true},
 		{&CacheFit{Requests: 100, Recorded: 100, Near: 97, Billed: usd(1000), Simulated: usd(990), Expected: usd(70)}, false},
 	} {
-		if got := tt.fit.Holds(); got != tt.want {
-			t.Errorf("%+v: %v", tt.fit, got)
-		}
+		must.Equal(t, tt.fit.Holds(), tt.want, tt.fit)
 	}
 }
 
@@ -77,15 +74,11 @@ func TestAddAuthors(t *testing.T) {
 	for _, n := range []int{0, 6, 4, 0} {
 		sum.Add(&CacheFit{Requests: 1, Authors: n})
 	}
-	if *sum != (CacheFit{Requests: 4, Authors: 4}) {
-		t.Errorf("%+v", sum)
-	}
+	must.Equal(t, *sum, CacheFit{Requests: 4, Authors: 4}, sum)
 }
 
 // TestFitOfNoUsage: a session without usage has requests, and no fit.
 func TestFitOfNoUsage(t *testing.T) {
 	rows := []Request{{N: 1, Kind: "main", Payload: 100}, {N: 1, Kind: "compaction"}, {N: 2, Kind: "main", Payload: 200}}
-	if f := FitOf(&session.Conversation{}, rows, price.Default(), nil); *f != (CacheFit{Requests: 2}) {
-		t.Errorf("%+v", f)
-	}
+	must.Equal(t, *FitOf(&session.Conversation{}, rows, price.Default(), nil), CacheFit{Requests: 2})
 }

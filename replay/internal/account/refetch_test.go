@@ -3,6 +3,7 @@ package account
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay/cache"
 )
@@ -26,8 +27,6 @@ func TestRefetch(t *testing.T) {
 			a.ttl = cache.Long // as the request before asked for
 		}
 		a.kinds["m"] = &cache.CacheKind{Mode: tt.mode}
-		if got := a.refetch("m", 900, 30); got != tt.want {
-			t.Errorf("%+v: %+v, want %+v", tt.set, got, tt.want)
-		}
+		must.Equal(t, a.refetch("m", 900, 30), tt.want, tt.set)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
@@ -38,9 +36,7 @@ func TestRequestsAlike(t *testing.T) {
 				one := must.Get(New(rec, pol, Options{}))(t)
 				window := one.windowUnder(pol.Window, k)
 				want, got := one.circumstances(k, window), e.circumstances(k, e.window(k))
-				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("seed %d, %s, request %d: -by itself +with the others\n%s", seed, pol.Name, k+1, diff)
-				}
+				must.Equal(t, got, want, seed, pol.Name)
 				if got, want := *e.ceiling(&limits, k), *one.ceiling(&ceilings{policy: pol}, k); !reflect.DeepEqual(got, want) {
 					t.Errorf("seed %d, %s, request %d: the ceiling is %+v, by itself %+v", seed, pol.Name, k+1, got, want)
 				}

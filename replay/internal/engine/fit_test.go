@@ -3,19 +3,29 @@ package engine
 import (
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/replay/internal/record"
 )
 
 func TestRoundest(t *testing.T) {
-	for _, c := range []struct{ least, most, want int }{
-		{399578, 401320, 400000}, {599736, 601196, 600000}, {0, 1200000, 1000000}, {1, 33000, 30000}, {256789, 256799, 256790}, {256791, 256799, 256795},
-		{256791, 256794, 256794}, {0, 33001, 30000}, {500, 400, 400}, {0, 3, 3}, {399999, 400000, 400000}, {400001, 412000, 410000},
-	} {
-		if got := roundest(c.least, c.most); got != c.want {
-			t.Errorf("%d to %d: %d, want %d", c.least, c.most, got, c.want)
-		}
-	}
+	must.Rows(t, `
+# least | most | want
+399578 | 401320  | 400000
+599736 | 601196  | 600000
+0      | 1200000 | 1000000
+1      | 33000   | 30000
+256789 | 256799  | 256790
+256791 | 256799  | 256795
+256791 | 256794  | 256794
+0      | 33001   | 30000
+500    | 400     | 400
+0      | 3       | 3
+399999 | 400000  | 400000
+400001 | 412000  | 410000
+`, func(least, most, want int) {
+		must.Equal(t, roundest(least, most), want, least, most)
+	})
 }
 
 // TestFitContradiction: where a request went on above what another compacted at, no window explains both; the

@@ -20,9 +20,7 @@ import (
 // TestLimits replays every shipped session under every built-in policy: the events name the limits that the policy
 // states, and the timeline states the same ones.
 func TestLimits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("many replays")
-	}
+	must.BeCI(t)
 	reg := must.Get(stage.Registry())(t)
 	files := must.Glob(t, 1, "../../../testdata/sessions/*.jsonl")
 	l := &limitsTest{T: t, acted: map[string]int{}}

@@ -123,9 +123,7 @@ func TestRequestPath(t *testing.T) {
 	if len(listed) > 10 {
 		t.Errorf("%d files are listed", len(listed))
 	}
-	if !slices.Equal(order, listed) {
-		t.Errorf("a request passes %q, architecture.md lists %q", order, listed)
-	}
+	must.Equal(t, order, listed)
 }
 
 // architecture is the page.
@@ -142,7 +140,12 @@ func TestFilesNamed(t *testing.T) {
 	named := regexp.MustCompile("`([a-z_/]+\\.go)`")
 	_, inside, _ := strings.Cut(page, "## Inside replay")
 	inside, _, _ = strings.Cut(inside, "## ")
-	for name, folder := range map[string]string{"replay": "../..", "record": "../record", "account": "../account", "engine": "."} {
+	must.Rows(t, `
+replay  | ../..
+record  | ../record
+account | ../account
+engine  | .
+`, func(name, folder string) {
 		_, text, _ := strings.Cut(inside, "\n- **"+name+"**")
 		text, _, _ = strings.Cut(text, "\n- **")
 		var listed, there []string
@@ -159,7 +162,7 @@ func TestFilesNamed(t *testing.T) {
 		if listed = slices.Compact(listed); !slices.Equal(listed, there) {
 			t.Errorf("the files of %s are %q, the page names %q", name, there, listed)
 		}
-	}
+	})
 	rest := strings.Replace(page, inside, "", 1)
 	for _, m := range named.FindAllStringSubmatch(rest, -1) {
 		if !slices.ContainsFunc([]string{"../../..", ".."}, func(folder string) bool {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage"
@@ -52,26 +53,20 @@ func TestCompactionKind(t *testing.T) {
 		c.b.Version, c.b.Before, c.b.Request, c.b.Summary = c.version, 2, 3, -1
 		conv.Boundaries = []session.Boundary{c.b}
 		r := &Record{Conv: conv, Models: price.Default(), Client: policy.RecorderOf(session.Product, stage.Families()), TTLs: lifetimes(conv)}
-		if got := r.CompactionKind(0); got != c.want {
-			t.Errorf("%s (%s): %s, want %s", c.what, c.version, got, c.want)
-		}
+		must.Equal(t, r.CompactionKind(0), c.want, c.what, c.version)
 	}
 }
 
 func TestCompactionKindText(t *testing.T) {
-	for _, c := range []struct {
-		kind          CompactionKind
-		trigger, want string
-	}{
-		{CompactionThreshold, "auto", "auto"},
-		{CompactionUnknown, "auto", "auto"},
-		{CompactionManual, "manual", "manual"},
-		{CompactionIdle, "auto", "auto, while idle"},
-		{CompactionReactive, "auto", "auto, reactive: prompt too long"},
-		{CompactionModelChange, "model_change", "model change"},
-	} {
-		if got := c.kind.Text(c.trigger); got != c.want {
-			t.Errorf("%s by %s: %q, want %q", c.kind, c.trigger, got, c.want)
-		}
-	}
+	must.Rows(t, `
+# kind | trigger | want
+threshold    | auto         | auto
+""           | auto         | auto
+manual       | manual       | manual
+idle         | auto         | auto, while idle
+reactive     | auto         | auto, reactive: prompt too long
+model_change | model_change | model change
+`, func(kind CompactionKind, trigger, want string) {
+		must.Equal(t, kind.Text(trigger), want, kind, trigger)
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 
@@ -96,121 +97,42 @@ func (c *calls) Manual(boundary, next int) { c.note("manual %d %d", boundary, ne
 
 // TestWalk is the order of things, call by call.
 func TestWalk(t *testing.T) {
-	for _, tt := range []struct{ name, words, want string }{
-		{"nothing", "", ""},
-		{"a prompt", "prompt say", "join 0, request 0, join 1, respond 0, final end 1"},
-		{"a prompt without an answer", "prompt", "join 0"},
-		{
-			"two turns", "prompt say prompt say",
-			"join 0, request 0, join 1, respond 0, end 1, join 2, request 1, join 3, respond 1, final end 2",
-		},
-		{
-			"the last prompt without an answer", "prompt say prompt",
-			"join 0, request 0, join 1, respond 0, end 1, join 2",
-		},
-		{
-			"two prompts in a row end one turn", "prompt say prompt prompt say",
-			"join 0, request 0, join 1, respond 0, end 1, join 2, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"a tool loop", "prompt say:a result:a say:b,c result:b result:c say",
-			"join 0, request 0, join 1, join 2, respond 0, request 1, join 3, join 4, join 5, respond 1, request 2, join 6, respond 2, final end 3",
-		},
-		{
-			"two results in one message", "prompt say:a,b result:a,b prompt",
-			"join 0, request 0, join 1, join 2, respond 0, end 1, join 3",
-		},
-		{
-			"a result that is missing", "prompt say:a,b result:a say",
-			"join 0, request 0, join 1, join 2, respond 0, request 1, join 3, respond 1, final end 2",
-		},
-		{
-			"no result at all", "prompt say:a prompt",
-			"join 0, request 0, join 1, respond 0, end 1, join 2",
-		},
-		{
-			"something said before the result", "prompt say:a meta result:a say",
-			"join 0, request 0, join 1, respond 0, join 2, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"a lost result", "prompt say:a,b result:a lost:b (auto) summary say",
-			"join 0, request 0, join 1, join 2, join 3, respond 0, boundary 0, join 4, request 1, join 5, respond 1, final end 2",
-		},
-		{
-			"a queued prompt ends no turn", "prompt say:a result:a queued say",
-			"join 0, request 0, join 1, join 2, respond 0, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"a prompt after a result ends one", "prompt say:a result:a prompt say",
-			"join 0, request 0, join 1, join 2, respond 0, end 1, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"what nobody typed ends no turn", "prompt say meta command attachment interrupt say",
-			"join 0, request 0, join 1, respond 0, join 2, join 3, join 4, join 5, request 1, join 6, respond 1, final end 2",
-		},
-		{
-			"what nobody typed, and then a prompt", "prompt say interrupt prompt",
-			"join 0, request 0, join 1, respond 0, join 2, end 1, join 3",
-		},
-		{
-			"a message the client wrote answers no request", "prompt synthetic prompt say synthetic",
-			"join 0, join 1, join 2, request 0, join 3, respond 0, join 4, final end 1",
-		},
-		{
-			"a manual boundary: the turn ends first, and once", "prompt say (manual) summary prompt say",
-			"join 0, request 0, join 1, respond 0, end 1, manual 0 1, boundary 0, join 2, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"a manual boundary while a result is awaited", "prompt say:a (manual) summary",
-			"join 0, request 0, join 1, respond 0, end 1, manual 0 1, boundary 0, join 2",
-		},
-		{
-			"a manual boundary before any answer", "prompt (manual) summary say",
-			"join 0, manual 0 0, boundary 0, join 1, request 0, join 2, respond 0, final end 1",
-		},
-		{
-			"an automatic boundary ends no turn", "prompt say:a result:a (auto) summary say",
-			"join 0, request 0, join 1, join 2, respond 0, boundary 0, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"an automatic boundary behind a prompt", "prompt say prompt (auto) summary say",
-			"join 0, request 0, join 1, respond 0, end 1, join 2, boundary 0, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"boundaries one after the other", "prompt say (auto) (manual) say",
-			"join 0, request 0, join 1, respond 0, boundary 0, end 1, manual 1 1, boundary 1, request 1, join 2, respond 1, final end 2",
-		},
-		{
-			"a microcompaction", "prompt say:a result:a (micro) say",
-			"join 0, request 0, join 1, join 2, respond 0, micro 0, request 1, join 3, respond 1, final end 2",
-		},
-		{
-			"a microcompaction and a compaction at one request", "prompt say:a result:a (micro) (auto) summary say",
-			"join 0, request 0, join 1, join 2, respond 0, micro 0, boundary 0, join 3, request 1, join 4, respond 1, final end 2",
-		},
-		{
-			"edits, whatever their order in the file, stand in that of the stages", "prompt say:a result:a (auto) (collapse) (micro) (snip) (replaced) (replaced) summary say (snip)",
-			"join 0, request 0, join 1, join 2, respond 0, replacement 0, snip 0, micro 0, collapse 0, boundary 0, join 3, request 1, join 4, respond 1, snip 1, final end 2",
-		},
-		{
-			"an automatic boundary at the end of the file", "prompt say (micro) (auto)",
-			"join 0, request 0, join 1, respond 0, micro 0, boundary 0, final end 1",
-		},
-		{
-			"a manual boundary at the end: no turn is open", "prompt say (manual)",
-			"join 0, request 0, join 1, respond 0, end 1, manual 0 1, boundary 0",
-		},
-		{
-			"the file ends while a result is awaited", "prompt say:a",
-			"join 0, request 0, join 1, respond 0, final end 1",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
+	must.Rows(t, `
+# name | words | want
+nothing                      | ""                           | ""
+a prompt                     | prompt say                   | join 0, request 0, join 1, respond 0, final end 1
+a prompt without an answer   | prompt                       | join 0
+two turns                    | prompt say prompt say        | join 0, request 0, join 1, respond 0, end 1, join 2, request 1, join 3, respond 1, final end 2
+the last prompt without an answer | prompt say prompt            | join 0, request 0, join 1, respond 0, end 1, join 2
+two prompts in a row end one turn | prompt say prompt prompt say | join 0, request 0, join 1, respond 0, end 1, join 2, join 3, request 1, join 4, respond 1, final end 2
+a tool loop                  | prompt say:a result:a say:b,c result:b result:c say | join 0, request 0, join 1, join 2, respond 0, request 1, join 3, join 4, join 5, respond 1, request 2, join 6, respond 2, final end 3
+two results in one message   | prompt say:a,b result:a,b prompt | join 0, request 0, join 1, join 2, respond 0, end 1, join 3
+a result that is missing     | prompt say:a,b result:a say  | join 0, request 0, join 1, join 2, respond 0, request 1, join 3, respond 1, final end 2
+no result at all             | prompt say:a prompt          | join 0, request 0, join 1, respond 0, end 1, join 2
+something said before the result | prompt say:a meta result:a say | join 0, request 0, join 1, respond 0, join 2, join 3, request 1, join 4, respond 1, final end 2
+a lost result                | prompt say:a,b result:a lost:b (auto) summary say | join 0, request 0, join 1, join 2, join 3, respond 0, boundary 0, join 4, request 1, join 5, respond 1, final end 2
+a queued prompt ends no turn | prompt say:a result:a queued say | join 0, request 0, join 1, join 2, respond 0, join 3, request 1, join 4, respond 1, final end 2
+a prompt after a result ends one | prompt say:a result:a prompt say | join 0, request 0, join 1, join 2, respond 0, end 1, join 3, request 1, join 4, respond 1, final end 2
+what nobody typed ends no turn | prompt say meta command attachment interrupt say | join 0, request 0, join 1, respond 0, join 2, join 3, join 4, join 5, request 1, join 6, respond 1, final end 2
+what nobody typed, and then a prompt | prompt say interrupt prompt  | join 0, request 0, join 1, respond 0, join 2, end 1, join 3
+a message the client wrote answers no request | prompt synthetic prompt say synthetic | join 0, join 1, join 2, request 0, join 3, respond 0, join 4, final end 1
+a manual boundary: the turn ends first, and once | prompt say (manual) summary prompt say | join 0, request 0, join 1, respond 0, end 1, manual 0 1, boundary 0, join 2, join 3, request 1, join 4, respond 1, final end 2
+a manual boundary while a result is awaited | prompt say:a (manual) summary | join 0, request 0, join 1, respond 0, end 1, manual 0 1, boundary 0, join 2
+a manual boundary before any answer | prompt (manual) summary say  | join 0, manual 0 0, boundary 0, join 1, request 0, join 2, respond 0, final end 1
+an automatic boundary ends no turn | prompt say:a result:a (auto) summary say | join 0, request 0, join 1, join 2, respond 0, boundary 0, join 3, request 1, join 4, respond 1, final end 2
+an automatic boundary behind a prompt | prompt say prompt (auto) summary say | join 0, request 0, join 1, respond 0, end 1, join 2, boundary 0, join 3, request 1, join 4, respond 1, final end 2
+boundaries one after the other | prompt say (auto) (manual) say | join 0, request 0, join 1, respond 0, boundary 0, end 1, manual 1 1, boundary 1, request 1, join 2, respond 1, final end 2
+a microcompaction            | prompt say:a result:a (micro) say | join 0, request 0, join 1, join 2, respond 0, micro 0, request 1, join 3, respond 1, final end 2
+a microcompaction and a compaction at one request | prompt say:a result:a (micro) (auto) summary say | join 0, request 0, join 1, join 2, respond 0, micro 0, boundary 0, join 3, request 1, join 4, respond 1, final end 2
+edits, whatever their order in the file, stand in that of the stages | prompt say:a result:a (auto) (collapse) (micro) (snip) (replaced) (replaced) summary say (snip) | join 0, request 0, join 1, join 2, respond 0, replacement 0, snip 0, micro 0, collapse 0, boundary 0, join 3, request 1, join 4, respond 1, snip 1, final end 2
+an automatic boundary at the end of the file | prompt say (micro) (auto)    | join 0, request 0, join 1, respond 0, micro 0, boundary 0, final end 1
+a manual boundary at the end: no turn is open | prompt say (manual)          | join 0, request 0, join 1, respond 0, end 1, manual 0 1, boundary 0
+the file ends while a result is awaited | prompt say:a                 | join 0, request 0, join 1, respond 0, final end 1
+`, func(name, words, want string) {
+		t.Run(name, func(t *testing.T) {
 			var got calls
-			Walk(sketch(tt.words), &got)
-			if s := strings.Join(got, ", "); s != tt.want {
-				t.Errorf("%s\n got %s\nwant %s", tt.words, s, tt.want)
-			}
+			Walk(sketch(words), &got)
+			must.Equal(t, strings.Join(got, ", "), want)
 		})
-	}
+	})
 }

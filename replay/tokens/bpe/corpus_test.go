@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,9 +65,7 @@ func TestCorpus(t *testing.T) {
 				other = append(other, time.Since(begin).Seconds())
 				for i, text := range batch {
 					longest = max(longest, longestPiece(e, text))
-					if got[i] != want[i] {
-						t.Errorf("%.80q…, %d bytes: %d tokens, the stock encoder has %d", text, len(text), got[i], want[i])
-					}
+					must.Equal(t, got[i], want[i], text)
 				}
 				bytes, from = bytes+size, to
 			}
@@ -126,4 +125,9 @@ func corpusTexts(t *testing.T, dir string, wanted func(text string, hash uint64)
 		t.Fatalf("no sessions under %s", dir)
 	}
 	return list, len(seen)
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
 }

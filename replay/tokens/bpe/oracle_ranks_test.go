@@ -18,9 +18,7 @@ func TestRanks(t *testing.T) {
 		want := must.Get(loader.NewOfflineLoader().LoadTiktokenBpe(name + ".tiktoken"))(t)
 		e := encoding(t, name)
 		have := maps.Collect(tokens(e))
-		if got := len(have) + 256; got != len(want) {
-			t.Errorf("%s: %d tokens, the loader has %d", name, got, len(want))
-		}
+		must.Equal(t, len(have)+256, len(want), name)
 		var m merger
 		for token, rank := range want {
 			if len(token) == 1 {

@@ -14,9 +14,7 @@ func TestDamagedRanks(t *testing.T) {
 	good := string(data)
 	var v vocabulary
 	must.Do(t, v.fill(good))
-	if !v.joins([]byte("漢字")) || v.joins([]byte("漢漢")) {
-		t.Error("the sets of what is joined are not those of the tokens")
-	}
+	must.Say(t, "true false", v.joins([]byte("漢字")), v.joins([]byte("漢漢")))
 	starts := tableBytes - 2*(1<<bucketBits+1) // about: one of the starts of buckets
 	mixed := good[:starts+2000] + "\xff\xff" + good[starts+2002:]
 	for _, bad := range []string{mixed, "", good[:tableBytes-1], good[:len(good)-1], good + "x", "\xff\xff\xff\xff" + good[4:], "\x04" + good[1:], good[:12] + "\x00" + good[13:]} {
@@ -27,9 +25,7 @@ func TestDamagedRanks(t *testing.T) {
 }
 
 func TestUnknownEncoding(t *testing.T) {
-	if _, err := Load("p50k_base"); err == nil || !strings.Contains(err.Error(), "use o200k_base or cl100k_base") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(Load("p50k_base"))(t, "use o200k_base or cl100k_base")
 }
 
 // TestTokensMergeToThemselves: merging the bytes of a token gives the token, so that a part of a piece that no merge

@@ -108,9 +108,7 @@ func TestClasses(t *testing.T) {
 			t.Fatalf("%U: class %d of %d bytes, want %d of %d", r, got, n, want, len(text))
 		}
 	}
-	if got, n := c.at([]byte("a"), 1); got != 0 || n != 0 {
-		t.Errorf("behind the end: class %d of %d bytes", got, n)
-	}
+	must.Both(c.at([]byte("a"), 1))(t, 0, 0)
 }
 
 // texts makes random texts out of what the patterns and the merges tell apart.
