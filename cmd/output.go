@@ -58,7 +58,7 @@ func (o *outputOptions) create(sys *system) (*output, error) {
 			return nil, writeError(o.File, err)
 		}
 	}
-	if form := strings.TrimPrefix(filepath.Ext(path), "."); o.Format == o.formats[0] && form != o.Format && slices.Contains(o.formats, form) && !o.Quiet {
+	if form := strings.TrimPrefix(filepath.Ext(path), "."); slices.Contains(o.formats, form) && o.Format == o.formats[0] && form != o.Format && !o.Quiet {
 		say(sys.err, path+": is written as "+o.Format+": for "+form+" add --format "+form)
 	}
 	f, err := sys.createAtomic(path)

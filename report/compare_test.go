@@ -229,9 +229,9 @@ func TestFlagTexts(t *testing.T) {
 		}
 	}
 	flagged := compare.ComparedSession{Origin: compare.Origin{File: "s.jsonl", Agent: "a1"}, Flags: []compare.Flag{compare.FlagContradicted}}
-	for _, main := range []compare.ComparedSession{{}, flagged} {
+	for _, main := range []compare.ComparedSession{{}, {Flags: flagged.Flags}} {
 		c := compare.Comparison{Sessions: []compare.ComparedSession{{Flags: flagged.Flags, Conversations: []compare.ComparedSession{main, flagged}}}}
-		if got := strings.Join(flagTexts(&c, &Hints{}, compare.FlagContradicted), ""); strings.Contains(got, "by a subagent alone in s.jsonl (agent a1)") != (main.Flags == nil) {
+		if got := strings.Join(flagTexts(&c, &Hints{}, compare.FlagContradicted), ""); strings.Contains(got, "in subagents alone: s.jsonl (agent a1)") != (main.Flags == nil) {
 			t.Errorf("got %q", got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ctxkit/ctxkit/jsonl/pattern"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
@@ -306,9 +307,16 @@ func shownEvents(tl *replay.Timeline, all bool) []int {
 	return list
 }
 
+// longNumber is a number of tokens in the reason of an event: no part of a name, a date or a fraction.
+var longNumber = pattern.New(`(^|[ (])[1-9]\d{4,6}($|[ ,;:)])`)
+
 // eventText describes an event by everything that has no column.
 func eventText(tl *replay.Timeline, e *replay.Event) string {
-	text := e.Reason
+	text := longNumber().ReplaceAllStringFunc(e.Reason, func(found string) string {
+		digits := strings.Trim(found, " (,;:)")
+		n, _ := strconv.Atoi(digits)
+		return strings.Replace(found, digits, thousands(n), 1)
+	})
 	if e.Results > 0 {
 		text += ", " + count(e.Results, "result") + either(e.Kind == policy.KindServerKeep, " given back", "")
 	}
