@@ -14,7 +14,7 @@ import (
 
 // TestWritten holds that a command says on a terminal which file it wrote, and nowhere else.
 func TestWritten(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "out.csv")
+	file := filepath.Join(t.TempDir(), "out.txt")
 	anonymous := filepath.Join(filepath.Dir(file), "a.jsonl")
 	for _, tt := range []struct {
 		name    string

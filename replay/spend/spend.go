@@ -66,9 +66,7 @@ func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.T
 		if p.Broke {
 			r := &track.Requests[p.Row]
 			sent := r.Recorded.Input + r.Recorded.CacheRead + r.Recorded.CacheWrite
-			if lost := min(p.Left, r.Repeated, sent) - p.Recorded; lost > 0 {
-				misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: lost, Unexplained: p.Unexplained()}
-			}
+			misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, r.Repeated, sent)-p.Recorded, 0), Unexplained: p.Unexplained()}
 		}
 	}
 	list := make([]PaidInput, len(conv.Requests))
