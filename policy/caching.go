@@ -149,8 +149,8 @@ const ModelsMarked = "marked"
 // DefaultWindow returns the settings with which the window and the overhead are those of the session.
 func DefaultWindow() Window { return Window{Models: "table", Tail: "after_last", Answer: "recorded"} }
 
-// Overhead is the number of tokens of the system prompt and the tools in a policy. The zero value means that it is
-// measured from the session.
+// Overhead is the setting of a policy for the number of tokens of the system prompt and the tools. The zero value means
+// that this number is measured from the session.
 type Overhead struct {
 	Tokens int
 	Given  bool

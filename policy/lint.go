@@ -182,7 +182,8 @@ func (l *linter) off(c *Check) {
 	}
 }
 
-// Lacks returns a note if the product has no stage that acts in this way with these parameters, else "". An example of
+// Lacks returns a note if the product of the stage's family has nothing that acts as the stage does with these
+// parameters, else "". An example of
 // such a note is "OpenCode 2 has no pruning".
 func (s *StageConfig) Lacks() string {
 	if p, ok := s.Params.(interface{ Lacks() string }); ok {

@@ -1,5 +1,5 @@
-// Package policy defines a context-management policy as data. A Policy is a YAML file of limits and an ordered list of
-// stages with parameters. A Stage looks at a View and proposes edits of it. Package replay runs the stages and applies
+// Package policy defines a context-management policy as data. A policy is written as a YAML file with settings and an
+// ordered list of stages with parameters; Decode reads it as a Policy. A Stage looks at a View and proposes edits of it. Package replay runs the stages and applies
 // the edits.
 //
 // # Terms
@@ -154,8 +154,8 @@ type Alias struct {
 
 // MicrocompactionRule is a client's rule for clearing old tool results (microcompaction).
 type MicrocompactionRule interface {
-	// Leaves reports whether the rule lists a result as cleared without changing it, for example because the result is
-	// already a placeholder.
+	// Leaves reports whether the client records a result as cleared and yet leaves its text as it is, for example
+	// because the text is already a placeholder.
 	Leaves(v View, texts TextSource, t Target) (bool, error)
 
 	// Stub returns the content that takes the place of a result.

@@ -262,8 +262,9 @@ type TextSource interface {
 
 // RecordSource gives stages what the recorded session holds about compactions.
 type RecordSource interface {
-	// Summary returns the recorded summary that a compaction at request n may reuse. It is the summary of the first
-	// recorded compaction at or after request n, or of one at most 10 requests earlier whose summary has not been used.
+	// Summary returns the recorded summary that a compaction at request n may reuse. It is the first summary not
+	// yet used of the recorded compactions from 10 requests before n on. If the first compaction at or after n has a
+	// summary that has been used, there is none.
 	// A summary has been used if an edit of this policy with that summary was applied. boundary is an index into
 	// Conversation.Boundaries. ok is false if there is no such summary.
 	Summary(n int) (content Content, boundary int, ok bool)

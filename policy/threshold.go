@@ -7,7 +7,7 @@ import (
 )
 
 // ThresholdKey is a key for Policy.Get and Policy.Set that is not the key of a parameter. Its value is the number of
-// tokens at which the policy compacts in a large context window. Set changes the parameter that fixes this number, and
+// tokens at which the policy compacts if the context window is too large to lower it. Set changes the parameter that fixes this number, and
 // returns an error if the policy has no such parameter.
 const ThresholdKey = "threshold"
 

@@ -75,7 +75,7 @@ type View interface {
 	// Replacement returns the content that an edit put in the place of a block in the model view, or nil if there is
 	// none.
 	Replacement(t Target) *Content
-	// Tag returns the text that an edit appended to a message, or nil if there is none.
+	// Tag returns the text that an edit appended to the last block of a message, or nil if there is none.
 	Tag(id ItemID) *Content
 	// PayloadReplacement reports whether a payload-only edit changed a block. The content is what replaces the block;
 	// it is nil if nothing does.

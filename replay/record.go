@@ -32,7 +32,7 @@ type Record struct {
 	record *record.Record
 }
 
-// NewRecord computes the Record of a conversation. An error comes from reading the texts of the session's file.
+// NewRecord computes the Record of a conversation. It returns an error if the session's file cannot be read.
 func NewRecord(conv *session.Conversation) (*Record, error) {
 	return NewRecordWith(conv, RecordOptions{})
 }
@@ -59,7 +59,7 @@ func (r *Record) Encoded(encoding string) (*tokens.WeightTable, error) {
 	return r.record.Encoded(encoding)
 }
 
-// Contradicted reports whether the recorded usage is less than the tokens of the recorded content.
+// Contradicted reports whether at some main request the recorded usage is less than the tokens of the recorded content.
 func (r *Record) Contradicted() bool { return r.record.Contradicted() }
 
 // Pauses returns the pause before each main request, in order. The pause before the first request is zero.
@@ -99,12 +99,12 @@ func (r *Record) CompactionKind(boundary int) CompactionKind {
 func (r *Record) Assumed(opt Options) []session.Warning { return engine.Assumed(r.record, opt) }
 
 // UseWindow makes f the context window of replays for which neither the policy nor Options.Window or Options.Model sets
-// one. Stages derive the numbers of tokens at which they act from the window. Whether the API refuses a request still
+// one. Stages derive from this window the numbers of tokens at which they act. Whether the API refuses a request still
 // depends on the model's own window. Call UseWindow before the first replay.
 func (r *Record) UseWindow(f *Fit) { r.record.Fit = f }
 
-// UseRelease looks up in presets the release that recorded the session. The recorded track then has the limits of that
-// release. If the recorded compactions show which context window the user had set, replays then use it. For a session
+// UseRelease looks up in presets the release that recorded the session. Timelines of the recorded track then show the limits of that
+// release (Timeline.LimitsOf); what the recorded track does stays the same. If the recorded compactions show which context window the user had set, replays then use it. For a session
 // older than every release in presets, the recorded track has no limits; this is no error. Call UseRelease before the
 // first replay. The error is that of loading the release or of FitWindow.
 func (r *Record) UseRelease(presets *preset.Library) error {
@@ -253,7 +253,7 @@ func (r *Record) Prices(opt Options) *price.Table { return r.record.Table(opt.Pr
 const defaultMaxOutput = 32000
 
 // ModelAt returns the model of main request n in a replay with opt, and the largest output of that model in tokens. For
-// an unknown model the largest output is the client's default, 32,000. If n is larger than the number of main requests,
+// an unknown model the largest output is 32,000, the default of Claude Code. If n is larger than the number of main requests,
 // the model is that of the last one.
 func (r *Record) ModelAt(opt Options, n int) (model string, maxOutput int) {
 	if k := min(n, len(r.Conv.Requests)) - 1; k >= 0 {

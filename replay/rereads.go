@@ -21,8 +21,8 @@ type Rereads struct {
 // readFile is a file that was read.
 type readFile struct{ first, again int } // boundaries before its first Read, and before the last one that counts
 
-// Rereads finds the files that the agent read again within 30 requests after a recorded compaction. An error comes from
-// reading the session's file.
+// Rereads finds the files that the agent read again within 30 requests after a recorded compaction. It returns an error if
+// the session's file cannot be read.
 func (r *Record) Rereads() (list Rereads, err error) {
 	conv := r.Conv
 	if len(conv.Boundaries) == 0 {

@@ -16,7 +16,7 @@ type (
 	// Options are the options of a replay: counter, model, window, prompt cache, prices, and callbacks. The zero value
 	// is the default. (engine.Options)
 	Options = engine.Options
-	// RecordOptions are the options of NewRecordWith: prices, encoders, model families, programs. The zero value is the
+	// RecordOptions are the options of NewRecordWith: prices, encoders, families of stages, programs. The zero value is the
 	// default. (record.RecordOptions)
 	RecordOptions = record.RecordOptions
 	// CacheMode says whose prompt cache a replay simulates: CacheEqual, CacheOwn or CacheNone. (account.CacheMode)
@@ -43,7 +43,7 @@ type (
 	// Usage is what the API reported for a recorded request, in tokens. (account.Usage)
 	Usage = account.Usage
 	// Samplings is the usage, in tokens, of one recorded request for which the API ran the model several times: the sum
-	// over these iterations. (account.Samplings)
+	// over all these runs. (account.Samplings)
 	Samplings = account.Samplings
 	// CacheUse is the input tokens of a request in each billing class (cache read, cache write, uncached), as the
 	// simulated prompt cache gives them. For a cache miss it also has the cause. (account.CacheUse)
@@ -56,7 +56,7 @@ type (
 	// ModelCache says how the provider of a model caches prompts. (account.ModelCache)
 	ModelCache = account.ModelCache
 	// Event is one of three things: a firing of a stage with its edits, a context change that the client recorded, or a
-	// main request that would have had no answer. (engine.Event)
+	// main request that the API would have refused or the client would not have sent. (engine.Event)
 	Event = engine.Event
 	// EventTarget is a message or tool result that an event changed. (engine.EventTarget)
 	EventTarget = engine.EventTarget
@@ -193,7 +193,7 @@ type (
 	// NextCompaction describes a compaction directly before the next request of a session: the policy that makes it,
 	// the context after it, and the costs. (engine.NextCompaction)
 	NextCompaction = engine.NextCompaction
-	// CompactionCost is the cost of a compaction and of the request directly after it. (engine.CompactionCost)
+	// CompactionCost is the cost of a compaction and that of the request directly after it, each alone and their sum. (engine.CompactionCost)
 	CompactionCost = engine.CompactionCost
 	// Pause is the time from the end of a response to the sending of the next request, as far as the lines show it.
 	// (GlanceAt measures its pauses to the next response.) (record.Pause)
@@ -211,8 +211,8 @@ func SumBridges(list []*Bridge) *Bridge { return account.SumBridges(list) }
 // others.
 func RecordedTrack() *policy.Policy { return engine.RecordedTrack() }
 
-// NearCompactions returns the numbers of the main requests at which a compaction by a policy is a hit and not a false
-// alarm: those with a recorded compaction directly before them or directly before the previous main request.
+// NearCompactions returns the numbers of the main requests at which a compaction by any policy would count as a hit,
+// not as a false alarm: those with a recorded compaction directly before them or directly before the previous main request.
 func NearCompactions(conv *session.Conversation) map[int]bool { return engine.NearCompactions(conv) }
 
 // Precedes reports whether b is an automatic compaction with at least one main request after it.

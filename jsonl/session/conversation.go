@@ -4,8 +4,8 @@
 // # Terms
 //
 // The client is the program that recorded the session, such as Claude Code. The chain is the current branch of the
-// file, from its first message to its last one. A main request is a request whose response is on the chain (APICall);
-// main requests are numbered from 1. A sidechain is the conversation of a subagent. The raw history is the content of
+// file, from its first message to its last one. A main request is a request whose response is on the chain of its
+// conversation (APICall); main requests are numbered from 1, also those of a sidechain. A sidechain is the conversation of a subagent. The raw history is the content of
 // the chain as if the client had never changed the context: offloaded results are read back from their files, and
 // summaries are left out. The recorded track is the sequence of requests that the client really sent, with the client's
 // summaries. The client also sends content that it does not write to the file, such as the system prompt. This

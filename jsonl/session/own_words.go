@@ -154,9 +154,9 @@ type Frame struct {
 }
 
 // FrameOf returns the Frame of a version of Claude Code, and the zero value for "". A field changes at the first
-// examined release that has the new behaviour. The releases examined directly before such a change are 2.0.30, 2.1.68,
-// 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310. The change itself may have come with any
-// release after them.
+// examined release that has the new behaviour. The last examined releases with the behaviour before a change are 2.0.30,
+// 2.1.68, 2.1.77, 2.1.150, 2.1.225, 2.1.240, 2.1.266, 2.1.270, 2.1.300 and 2.1.310. The change itself may have come with
+// any release between such a release and the next examined one.
 func FrameOf(version string) Frame {
 	since := func(release string) bool { return version != "" && CompareVersions(version, release) >= 0 }
 	return Frame{

@@ -26,12 +26,12 @@ const (
 	Latest = "latest"
 )
 
-// Recorded is the name of the policy that repeats what the client really did. Commands use it if no policy is named,
-// except those that Default lists.
+// Recorded is the name of the policy that repeats what the client really did. Commands use it if no policy is named;
+// compare and thresholds use the policies in Default instead.
 const Recorded = "recorded"
 
 // Release is a built-in policy, or an alias of one, that stands for a range of releases of a product: from the release
-// Version up to the next Release in Library.Releases.
+// Version up to, and without, the Version of the next Release in Library.Releases.
 type Release struct {
 	Policy  string // name of the policy or alias
 	Version string // first release of the range

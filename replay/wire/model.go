@@ -15,7 +15,7 @@ import (
 )
 
 // Model returns the model view as the messages of a body. It leaves out items that are not sent, such as an attachment
-// that only the client uses. An error comes from reading the session's file.
+// that only the client uses. It returns an error if the session's file cannot be read.
 func Model(v *view.View) (*Body, error) {
 	r := renderer{View: v, conv: v.Conversation(), body: &Body{}}
 	messages := r.messages()
@@ -35,8 +35,8 @@ func Model(v *view.View) (*Body, error) {
 	return r.body, nil
 }
 
-// Item returns the blocks that an item has in the model view; none if the item is not sent. An error comes from reading
-// the session's file.
+// Item returns the blocks that an item has in the model view; none if the item is not sent. It returns an error if the
+// session's file cannot be read.
 func Item(v *view.View, id policy.ItemID) ([]BodyBlock, error) {
 	r := renderer{View: v, conv: v.Conversation()}
 	return r.blocks(id)

@@ -12,7 +12,7 @@ import (
 // RequestBody returns the request body that the client sends under a policy. It has the messages of the model view, the
 // cache breakpoints, the cache edits in the messages that carry them, and the edits that the server is asked to make
 // (context_management). The body still contains the content that the server clears after it has received the request.
-// An error comes from reading the session's file.
+// It returns an error if the session's file cannot be read.
 func RequestBody(v *view.View, pol *policy.Policy) (*Body, error) {
 	b, err := Model(v)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // Placeholders returns the number of placeholders in the body of the session's last main request. Each placeholder
 // stands for words of the client that no line of the file records; characters is the total length of these words. v is
-// the view at that request or at the end of the file. An error comes from reading the session's file.
+// the view at that request or at the end of the file. It returns an error if the session's file cannot be read.
 func Placeholders(v *view.View) (count, characters int, err error) {
 	conv := v.Conversation()
 	if conv.Product != session.Product {

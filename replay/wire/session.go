@@ -53,7 +53,7 @@ type ResultFile struct{ Name, Text string }
 //
 // In sessions of other agents, blocks differ from those of the function Model in three ways: thinking of other vendors'
 // models is left out; a block whose type only the agent knows becomes a text that names the type; ids of calls have
-// only characters that the API accepts. An error comes from reading the session's file.
+// only characters that the API accepts. It returns an error if the session's file cannot be read.
 func Session(v *view.View, o SessionFileOptions) (*SessionFile, error) {
 	w := sessionWriter{
 		renderer:           renderer{View: v, conv: v.Conversation(), body: &Body{}, shown: true},

@@ -1,6 +1,6 @@
 // Package wire turns the view that a policy leaves at one request into a body for the Messages API. The function Model
 // returns the body with the messages only; RequestBody also has cache breakpoints and the context edits that the server
-// is asked to make. The function Session writes a view as a session file, which Claude Code can resume. The terms are
+// is asked to make. The function Session returns a view in the form of a session file, which Claude Code can resume. The terms are
 // those of package policy.
 //
 // Blocks have their recorded bytes unless an edit replaced them. No session file holds the session's system prompt or
