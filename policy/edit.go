@@ -128,7 +128,7 @@ type Call struct {
 
 // Size returns two counts of the call's content. tokens is the number of tokens that the client sends. payload is what
 // is left of them after the server has dropped the content that it also drops from the session's requests. With the
-// Prefix "session" both counts include the session's overhead. With another Prefix neither does, and both are equal: the
+// Prefix "session" both counts include the session's overhead. With another Prefix they do not, and are equal: the
 // server drops nothing from such a call.
 func (c *Call) Size(v View, overhead int) (tokens, payload int) {
 	session := c.Prefix == "session"

@@ -130,16 +130,14 @@ func correctionText(c *compare.Comparison, i int) string {
 	}
 	share := func(i int) string { return signedPercent(exact.Ratio(k.Corrected[i], k.First[i], 4)) }
 	kind := either(k.Extra > 0, "extra", "spared") + " compaction"
-	each := kind
 	which := count(int(max(k.Extra, -k.Extra)), kind)
 	if more := int(k.Extra + k.Spared); more > 0 && k.Spared > 0 {
-		each = "compaction"
 		which = phrase("%v and %v", count(more, "extra compaction"), count(int(k.Spared), "spared one"))
 	}
 	return phrase(" Re-reads %v the sign: with the likely ones after %v, the difference is %v to %v %%",
 		map[compare.Stability]string{compare.Holds: "do not change", compare.Flips: "change", compare.CannotTell: "may change"}[k.Stability], which, share(0), share(1)) +
-		phraseIf(k.BreakEven.Known, "; the two cost the same if each %v causes %v USD or %v more requests; compactions in recorded sessions caused %v to %v USD each",
-			each, k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
+		phraseIf(k.BreakEven.Known, "; the two cost the same if re-reads after a compaction cost %v USD (%v requests); after recorded ones they cost %v to %v USD",
+			k.BreakEven.Text(2), k.BreakEvenRequests.Text(1), k.Each[0].Text(2), k.Each[1].Text(2)) + "."
 }
 
 // unseenText says how it was measured what compactions cause.

@@ -105,7 +105,7 @@ func releasesText(u *policy.Use, all bool) string {
 		ran = append(ran, text+phraseIf(r.Older > 0 && sessions > 1, " (%v older than any release known here)", r.Older))
 	}
 	if n := len(ran) - mostReleases; !all && n > 1 {
-		ran = append(ran[:mostReleases], phrase("and %v more", n))
+		ran = append(ran[:mostReleases], "and "+count(n, "more release"))
 	}
 	return strings.Join(ran, ", ")
 }

@@ -23,7 +23,7 @@ func TestRanText(t *testing.T) {
 		must.Equal(t, RanText(&use, true), want)
 	}
 	five := policy.NewUse("p", []*policy.Policy{first, first, next, ran("p-3", "3", "of its time", false), ran("p-4", "4", "of its time", false), ran("p-5", "5", "of its time", false)})
-	if got, want := RanText(&five, false), "p was taken as p-1 in 2 sessions, p-2 in 1, p-3 in 1, and 2 more, by the client and date of the session"; got != want {
+	if got, want := RanText(&five, false), "p was taken as p-1 in 2 sessions, p-2 in 1, p-3 in 1, and 2 more releases, by the client and date of the session"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
