@@ -3,7 +3,6 @@ package main
 
 // The stages come first: the other generators, also those of the packages
 // below, run their code.
-//go:generate go generate ./policy/stage ./replay/price
 //go:generate go run ./scripts/genpolicies docs
 
 import (
