@@ -1,8 +1,6 @@
 // Command ctxkit replays recorded coding-agent sessions through context-compaction policies, offline.
 package main
 
-// The stages come first: the other generators, also those of the packages
-// below, run their code.
 //go:generate go run ./scripts/genpolicies docs
 
 import (
