@@ -1,7 +1,6 @@
 package replay_test
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -141,15 +140,6 @@ func TestTrace(t *testing.T) {
 			t.Errorf("no trace had an edit of kind %s", kind)
 		}
 	}
-}
-
-func firstDifference(got, want []sentBlock) string {
-	for i := range min(len(got), len(want)) {
-		if got[i] != want[i] {
-			return fmt.Sprintf("block %d is %v, want %v", i, got[i], want[i])
-		}
-	}
-	return fmt.Sprintf("%d blocks, want %d", len(got), len(want))
 }
 
 // TestTraceTexts holds that a trace keeps each text once, within the room it is given, and none where it gets none.

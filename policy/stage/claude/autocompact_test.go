@@ -312,7 +312,6 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 // The marker that replaces what was dropped is of 13 tokens, more than a round is: with the first drop it makes a
 // second necessary unless that left room.
 func TestAutocompactRetries(t *testing.T) {
-	const marker = 13
 	must.Rows(t, `
 # name | rounds | excess | retries | want | sent | reason
 one is free                  | 20 | -1  | 3 | 0 | -1 | ""

@@ -247,13 +247,6 @@ func TestCorpusSummaryMessages(t *testing.T) {
 }
 
 func TestSummaryMessageVersions(t *testing.T) {
-	const (
-		old    = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done."
-		now    = "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done"
-		leftIt = "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-		left   = "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-		resume = "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
-	)
 	must.Rows(t, `
 # version | body | last
 1.0.128 | "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done." | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."

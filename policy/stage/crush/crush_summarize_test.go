@@ -74,7 +74,6 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 	}
 	c.Play(`assistant say done; prompt "and now"; assistant use c Read; answers result c x`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
-	const once = "The previous session was interrupted because it got too long, the initial user request was: `fix the bug`"
 	must.Rows(t, `
 # upTo | request | want
 3 | 0 | "The previous session was interrupted because it got too long, the initial user request was: \u0060fix the bug\u0060"

@@ -63,7 +63,6 @@ func TestOpencodeTruncate(t *testing.T) {
 
 // From 1.14.20 on the shell keeps the end of an output, and other tools its beginning.
 func TestTruncateShell(t *testing.T) {
-	const head = "...output truncated...\n\nFull output saved to: ~/.local/share/opencode/tool-output/a\n\n"
 	must.Rows(t, `
 # version | tool | text | want
 1.1.60  | Bash | "a\nb\nc"       | "a\nb\n\n...1 lines truncated...\n\n"

@@ -5,9 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
-	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 	"github.com/ctxkit/ctxkit/policy/view"
@@ -15,24 +13,6 @@ import (
 
 func sliding(messages int, every, cut string) *SlidingWindow {
 	return &SlidingWindow{Messages: messages, Every: every, Cut: cut}
-}
-
-// runsOf is the messages of items, adjacent ones of one role as one.
-func runsOf(c *stagetest.Convo, ids []policy.ItemID) (list []messageRun) {
-	for _, id := range ids {
-		m := &c.Messages[id]
-		quiet := m.Class == session.ClassAttachment && m.Blocks[0].Text.UTF16 == 0
-		n := len(list)
-		if n == 0 || list[n-1].role != m.Role && !quiet {
-			list = append(list, messageRun{role: m.Role})
-			n++
-		}
-		list[n-1].items = append(list[n-1].items, id)
-		for b := range m.Blocks {
-			list[n-1].results = list[n-1].results || m.Blocks[b].Kind == jsonl.KindToolResult
-		}
-	}
-	return list
 }
 
 func TestSlidingWindowLimits(t *testing.T) {
