@@ -218,7 +218,7 @@ for (const path of args.map((a) => resolve(a))) {
   const name = basename(path);
   let page = await open(browser, path, 1280, "light");
   const most = 2000 * Math.max(1, statSync(path).size / 8e6); // two policies over 20,000 requests are 13 MB
-  for (let again = 0; page.took >= most && again < 3; again++) { // another program may have the machine
+  for (let again = 0; page.took >= most && again < 8; again++) { // another program may have the machine
     await page.close();
     page = await open(browser, path, 1280, "light");
   }
