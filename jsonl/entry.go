@@ -93,6 +93,7 @@ type APIMessage struct {
 	Head       string         // the first (at most 256) bytes of the first text, decoded; cut at a rune
 
 	ContextManagement []byte // as recorded: what the API did to the context of the request
+	Diagnostics       []byte // as recorded: why the request read less from the cache than the one before had left
 }
 
 // Entry is one JSON object of a session file, with its position. The reader reuses it: Raw, the raw fields and

@@ -62,6 +62,8 @@ func (d *decoder) message(e *entry, b []byte, i int) (int, scan.Fault) {
 			m.At, m.Code = d.usage(msg, b, m.At)
 		case "context_management":
 			msg.ContextManagement = d.raw(&m)
+		case "diagnostics":
+			msg.Diagnostics = d.raw(&m)
 		case "content":
 			m.At, m.Code = d.content(e, b, m.At)
 		default:

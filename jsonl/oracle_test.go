@@ -201,7 +201,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 		return e, nil
 	}
 	e.HasMessage = true
-	e.Message = APIMessage{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"]), ContextManagement: msg["context_management"]}
+	e.Message = APIMessage{ID: oracleString(msg["id"]), Role: oracleString(msg["role"]), Model: oracleString(msg["model"]), StopReason: oracleString(msg["stop_reason"]), ContextManagement: msg["context_management"], Diagnostics: msg["diagnostics"]}
 	if u := members(msg["usage"]); u != nil {
 		e.Message.HasUsage = true
 		split, details, tools := members(u["cache_creation"]), members(u["output_tokens_details"]), members(u["server_tool_use"])
@@ -393,7 +393,7 @@ func diff(t testing.TB, e *Entry, what string, got, want any) {
 func (e *Entry) clone() *Entry {
 	c := *e
 	c.Raw = bytes.Clone(e.Raw)
-	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.RequestID, &c.Message.ContextManagement} {
+	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.RequestID, &c.Message.ContextManagement, &c.Message.Diagnostics} {
 		if i := e.index(*f); i >= 0 {
 			*f = c.Raw[i : i+len(*f)]
 		} else {

@@ -83,16 +83,17 @@ func breakText(b *why.CacheBreak) string {
 		return text + " after " + idle
 	case b.Cause == cache.Expired:
 		return text
-	case b.Cause == backtest.Unexplained && b.Sent != nil:
-		text += ": all of the request before was sent again"
 	case b.Sent != nil && b.Sent.Change != nil && b.Cause != cache.Compacted:
 		text += ": " + changeText(b.Sent.Change)
-	case b.Cause == backtest.Unexplained:
-		text += ": no line says why"
 	case b.Model != "":
 		text += phrase(": from %v to %v", cmp.Or(b.Before, "(unknown)"), b.Model)
 	case b.Trigger != "" && b.Edit != policy.KindInferred:
 		text += " (" + b.Trigger + ")"
+	case b.InFile != nil && b.InFile.Reason != "" && b.InFile.Reason != "unavailable":
+		reason := strings.ReplaceAll(Clean(b.InFile.Reason), "_", " ")
+		text += phraseIf(reason != text, ": %v", reason) + " (recorded by the client)"
+	case b.Cause == backtest.Unexplained:
+		text += either(b.Sent != nil, ": all of the request before was sent again", ": no line says why")
 	}
 	return text + phraseIf(b.Idle >= longPause, ", after %v", idle)
 }

@@ -69,6 +69,14 @@ func breaksSample(n int) *why.SessionBreaks {
 	add(why.CacheBreak{Cause: cache.EffortSet}, 0.3, 0.3)
 	add(why.CacheBreak{Cause: cache.Edited, Stage: "prune", Edit: policy.KindClear, Event: &event}, 0.001, 0.2)
 	add(why.CacheBreak{Cause: cache.LookBackOver}, 0, 0.1)
+	s.Breaks[2].InFile.Reason = "unavailable"
+	for _, r := range []struct {
+		cause  cache.BreakCause
+		reason string
+	}{{cache.MessageEdit, "messages_changed"}, {cache.ToolsChanged, "system_changed"}, {cache.Thinking, "later_" + hostile}} {
+		add(why.CacheBreak{Cause: r.cause}, 0.002, 0)
+		s.Breaks[len(s.Breaks)-1].InFile.Reason = r.reason
+	}
 	for i := range n {
 		s.Refills = append(s.Refills, stats.Refill{From: 10 + 40*i, To: 30 + 40*i + i, Requests: 20 + i, Prompts: i, Seconds: 3600, After: 3_000, Before: 130_000, Joined: 130_000, Freed: 950,
 			Parts:    []stats.RefillSource{{Category: category.Results, Of: "Bash", Times: 9, Tokens: 90_000}, {Category: category.Thinking, Times: 9, Tokens: 20_000}, {Category: category.Prompts, Times: 1, Tokens: 10_000}, {Category: category.Summaries, Of: "recorded", Times: 1, Tokens: 10_000}},
@@ -89,9 +97,8 @@ func simulatedSample() *why.SessionBreaks {
 		s.Causes[i].RecordedBreaks, s.Causes[i].Only = why.RecordedBreaks{}, 0
 	}
 	s.Total.RecordedBreaks, s.Total.Only = why.RecordedBreaks{}, 0
-	unexplained := func(c cache.BreakCause) bool { return c == backtest.Unexplained } // a simulated break has a cause
-	s.Breaks = slices.DeleteFunc(s.Breaks, func(b why.CacheBreak) bool { return unexplained(b.Cause) })
-	s.Causes = slices.DeleteFunc(s.Causes, func(c why.BreakSum) bool { return unexplained(c.Cause) })
+	s.Breaks = slices.DeleteFunc(s.Breaks, func(b why.CacheBreak) bool { return b.Sim == nil })
+	s.Causes = slices.DeleteFunc(s.Causes, func(c why.BreakSum) bool { return c.Simulated == 0 })
 	return s
 }
 

@@ -48,6 +48,22 @@ func (ld *loader) applied(e *jsonl.Entry) (a Applied) {
 	return a
 }
 
+// maxReason is the longest reason of a cache miss that is used, in bytes.
+const maxReason = 64
+
+// cacheMiss reads the reason of a cache miss that a line has.
+func (ld *loader) cacheMiss(e *jsonl.Entry) string {
+	var d struct {
+		Reason struct{ Type string } `json:"cache_miss_reason"`
+	}
+	raw := e.Message.Diagnostics
+	if len(raw) > 0 && json.Unmarshal(raw, &d) != nil || len(d.Reason.Type) > maxReason {
+		ld.warn(CodeMetadata, e.Line, "diagnostics has a cache_miss_reason that is unreadable: it is not used")
+		return ""
+	}
+	return d.Reason.Type
+}
+
 // Compaction returns the index of the block in which the API itself summarized everything before this response; of
 // several such blocks, the last. alone is true if the response has no other block. ok is false if there is no such
 // block, or if the API failed to summarize.

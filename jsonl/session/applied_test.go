@@ -43,3 +43,29 @@ func TestApplied(t *testing.T) {
 		}
 	}
 }
+
+// TestCacheMiss: the API's reason of a cache miss, on whichever line of the response it is. What cannot be one is named.
+func TestCacheMiss(t *testing.T) {
+	reason := func(typ any) line { return line{"cache_miss_reason": line{"type": typ, "cache_missed_input_tokens": 7}} }
+	for _, tt := range []struct {
+		name        string
+		first, last any
+		want        string
+		warned      bool
+	}{
+		{"both", reason("tools_changed"), reason("tools_changed"), "tools_changed", false},
+		{"the first", reason("system_changed"), nil, "system_changed", false},
+		{"the last", nil, reason("of_a_later_client"), "of_a_later_client", false},
+		{"no reason", line{"cache_miss_reason": nil}, line{}, "", false},
+		{"no text", nil, reason(7), "", true},
+		{"too long", nil, reason(strings.Repeat("x", 65)), "", true},
+		{"no object", nil, "x", "", true},
+		{"no object within", nil, line{"cache_miss_reason": []any{1}}, "", true},
+	} {
+		first, last := said("a1", "u1", "m1"), assistant("a2", "a1", "m1", text("more"))
+		first["message"].(line)["diagnostics"], last["message"].(line)["diagnostics"] = tt.first, tt.last
+		f := loadText(t, file(transcript(`user u1 - hello`), first, last), session.LoadOptions{})
+		same(t, tt.want, f.Main.Messages[1].CacheMiss, tt.name)
+		same(t, tt.warned, len(f.Main.Warnings) > 0, tt.name)
+	}
+}

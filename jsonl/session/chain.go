@@ -229,6 +229,7 @@ func (c *chain) assistant(first int) {
 			m.addUsage(n.response.usage)
 		}
 		m.Applied = cmp.Or(n.response.applied, m.Applied)
+		m.CacheMiss = cmp.Or(n.response.cacheMiss, m.CacheMiss)
 	}
 	if c.in(first) {
 		c.node(first).mark(lineEmitted)

@@ -33,6 +33,7 @@ type Message struct {
 	StopReason string
 	Usage      jsonl.Usage // zero: not recorded
 	Applied    Applied     // context edits that the API applied to the request
+	CacheMiss  string      // why the request read less from the cache than the one before had left, by the API: "messages_changed" …; "": it gave no reason
 	Window     int         // recorded context window of the model, in tokens; 0: not recorded
 
 	// These fields are only for user messages. Attachment is the type of the attachment in a message with ClassAttachment.

@@ -48,6 +48,7 @@ type response struct {
 	usage           jsonl.Usage
 	recorded        bool // the usage
 	applied         Applied
+	cacheMiss       string
 }
 
 // nodeMarks are the flags of a line.

@@ -18,6 +18,8 @@ const (
 	Thinking     BreakCause = "thinking"          // the thinking of earlier turns was stripped
 	Restart      BreakCause = "restart"           // the client was started again
 	ContextFell  BreakCause = "context_fell"      // less was sent than before, and no line says why
+	MessageEdit  BreakCause = "messages_changed"  // the API found other messages, and no line says which
+	EntryGone    BreakCause = "entry_gone"        // the API found nothing of the request before, though its TTL was not over
 	BelowMinimum BreakCause = "below_minimum"     // the prefix is shorter than the model caches
 	LookBackOver BreakCause = "look_back"         // more blocks joined than the look-back covers
 	Unmarked     BreakCause = "no_breakpoint"     // the client marks nothing
@@ -35,7 +37,7 @@ var kindTexts = map[BreakCause]string{
 	None: "hit", First: "first request", Expired: "TTL expired", ModelSwitch: "model switch",
 	ToolsChanged: "tools or system prompt changed", ImageAdded: "image added or removed",
 	SkillRan: "a skill began or ended", EffortSet: "another reasoning effort set", Restart: "client started again", Thinking: "thinking of earlier turns stripped",
-	ContextFell: "the context fell, no line says why", BelowMinimum: "below the model's minimum",
+	ContextFell: "the context fell, no line says why", MessageEdit: "messages changed", EntryGone: "the cache entry was gone", BelowMinimum: "below the model's minimum",
 	LookBackOver: "look-back exceeded", Unmarked: "no breakpoint", Uncached: "no cache recorded",
 }
 

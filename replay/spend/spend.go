@@ -51,7 +51,8 @@ type CacheMiss struct {
 	Lost int       `json:"lost_tokens"`       // of Left: sent again and not read
 	USD  price.USD `json:"cost_usd,omitzero"` // what they cost more than if they had been read
 
-	Unexplained bool `json:"-"` // no line of the file says why
+	Reason      string `json:"reason,omitempty"` // by the API: session.Message.CacheMiss
+	Unexplained bool   `json:"-"`                // no line of the file says why
 }
 
 // Recorded are the main requests of a recorded conversation by their usage, at the prices of a table (nil: the embedded
@@ -66,7 +67,7 @@ func Recorded(conv *session.Conversation, track *replay.Timeline, table *price.T
 		if p.Broke {
 			r := &track.Requests[p.Row]
 			sent := r.Recorded.Input + r.Recorded.CacheRead + r.Recorded.CacheWrite
-			misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, r.Repeated, sent)-p.Recorded, 0), Unexplained: p.Unexplained()}
+			misses[p.N] = &CacheMiss{Left: p.Left, Read: p.Recorded, Lost: max(min(p.Left, r.Repeated, sent)-p.Recorded, 0), Reason: conv.Response(p.N - 1).CacheMiss, Unexplained: p.Unexplained()}
 		}
 	}
 	list := make([]PaidInput, len(conv.Requests))

@@ -137,6 +137,24 @@ func (b *CacheBreak) compare(sent RecordedCause, lives time.Duration) {
 	}
 }
 
+// reasons are the causes that the API's reasons name.
+var reasons = map[string]cache.BreakCause{
+	"model_changed": cache.ModelSwitch, "system_changed": cache.ToolsChanged, "tools_changed": cache.ToolsChanged,
+	"messages_changed": cache.MessageEdit, "previous_message_not_found": cache.EntryGone,
+}
+
+// believe takes the API's reason as the cause of a break that no line explains. Where the API found nothing of the request
+// before and the cache's life was over, that is the cause whatever else changed.
+func (b *CacheBreak) believe(lives time.Duration) {
+	cause := reasons[b.InFile.Reason]
+	switch {
+	case cause == cache.EntryGone && b.Stage == "" && b.Idle > lives.Seconds():
+		b.become(cache.Expired)
+	case cause != cache.None && (b.Cause == backtest.Unexplained || b.Cause == cache.ContextFell):
+		b.become(cause)
+	}
+}
+
 // become gives a break another cause, without what was said of the one it had.
 func (b *CacheBreak) become(cause cache.BreakCause) {
 	if b.Cause != cause {

@@ -12,6 +12,7 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/requests"
 	"github.com/ctxkit/ctxkit/replay"
+	"github.com/ctxkit/ctxkit/replay/backtest"
 	"github.com/ctxkit/ctxkit/replay/cache"
 	"github.com/ctxkit/ctxkit/replay/stats"
 	"github.com/ctxkit/ctxkit/replay/why"
@@ -185,5 +186,45 @@ func TestSentTools(t *testing.T) {
 	}
 	if len(s.Changes) != 1 || len(s.Changes[0].Change.Tools) != 3 || s.Changes[0].Tokens < 14000 {
 		t.Errorf("%+v", s.Changes)
+	}
+}
+
+// TestReasons: the API's reason is the cause of a cache miss that no line explains. Where it found nothing of the request
+// before and the cache's life was over, no image is the cause.
+func TestReasons(t *testing.T) {
+	const image = `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}]`
+	for _, tt := range []struct {
+		reason, content string
+		pause           time.Duration
+		want            cache.BreakCause
+	}{
+		{"", `"on"`, 0, backtest.Unexplained},
+		{"unavailable", `"on"`, 0, backtest.Unexplained},
+		{"of_a_later_client", `"on"`, 0, backtest.Unexplained},
+		{"messages_changed", `"on"`, 0, cache.MessageEdit},
+		{"system_changed", `"on"`, 0, cache.ToolsChanged},
+		{"tools_changed", `"on"`, 0, cache.ToolsChanged},
+		{"model_changed", `"on"`, 0, cache.ModelSwitch},
+		{"previous_message_not_found", `"on"`, 0, cache.EntryGone},
+		{"previous_message_not_found", `"on"`, time.Hour, cache.Expired},
+		{"previous_message_not_found", image, time.Hour, cache.Expired},
+		{"messages_changed", `"on"`, time.Hour, cache.Expired},
+	} {
+		r := &recording{t: t, clock: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)}
+		r.user(`"go"`)
+		r.request(0, 20000, 0)
+		r.clock = r.clock.Add(tt.pause)
+		r.user(tt.content)
+		r.request(5000, 15500, 0)
+		last := &r.lines[len(r.lines)-1]
+		*last = strings.Replace(*last, `"usage":`, fmt.Sprintf(`"diagnostics":{"cache_miss_reason":{"type":%q}},"usage":`, tt.reason), 1)
+		path := filepath.Join(t.TempDir(), "s.jsonl")
+		must.Do(t, os.WriteFile(path, []byte(strings.Join(r.lines, "\n")+"\n"), 0o600))
+		s, _, err := why.Replay(recordOf(t, path), replay.RecordedTrack(), replay.Options{}, nil)
+		if err != nil || len(s.Breaks) != 1 || s.Breaks[0].InFile == nil {
+			t.Fatalf("%+v: %+v, %v", tt, s, err)
+		}
+		must.Equal(t, s.Breaks[0].Cause, tt.want, tt)
+		must.Equal(t, s.Breaks[0].InFile.Reason, tt.reason, tt)
 	}
 }

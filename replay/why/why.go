@@ -213,7 +213,10 @@ func newBreaks(rec *replay.Record, tl *replay.Timeline, misses map[int]*spend.Ca
 			if one, ok := sent[r.N]; ok {
 				b.compare(one, lifetime(rec, r.N-1))
 			}
-			if b.Cause == cache.ModelSwitch && !first {
+			if b.InFile != nil {
+				b.believe(lifetime(rec, r.N-1))
+			}
+			if b.Cause == cache.ModelSwitch && before != r.Model {
 				b.Model = r.Model
 				b.Before = before
 			}
