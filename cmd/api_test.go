@@ -19,7 +19,7 @@ import (
 
 // public are the packages that others build on. What they export is in docs/api.txt, and docs/library.md says what of it
 // changes when.
-var public = []string{"jsonl/session", "policy", "policy/preset", "policy/stage", "replay", "replay/price", "replay/wire"}
+var public = strings.Fields("jsonl/session policy policy/preset policy/stage replay replay/price replay/wire")
 
 // shown are packages whose types the public ones show. All others are details.
 var shown = []string{"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/memo", "policy/condition", "policy/strict", "policy/view",

@@ -121,7 +121,7 @@ func TestOutputOver(t *testing.T) {
 			t.Chdir(t.TempDir())
 			must.Do(t, os.WriteFile("file", []byte("old"), 0o644))
 			must.Do(t, errors.Join(os.Mkdir("folder", 0o755), os.Link("file", "hard")))
-			for _, to := range []string{"file", "to-file", "nothing", "folder", "to-itself"} {
+			for _, to := range strings.Fields("file to-file nothing folder to-itself") {
 				from := "to-" + to
 				if to == "to-itself" {
 					to = from

@@ -49,7 +49,7 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 	t.Run("table", func(t *testing.T) {
-		out := mustRun(t, append([]string{"replay", "-q", "-p", "recorded", "--all"}, every(4, all)...)...)
+		out := mustRun(t, append(strings.Fields("replay -q -p recorded --all"), every(4, all)...)...)
 		for line := range strings.Lines(string(out)) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
 				t.Errorf("%d columns: %s", n, line)
@@ -66,7 +66,7 @@ func TestCorpusBacktest(t *testing.T) {
 	schema := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "backtest.v1.json")))(t)
 	files := sessionFiles(t, corpus)
 	mustRun(t, append([]string{"backtest", "-q", "--strict"}, files...)...)
-	args := append([]string{"backtest", "-q", "--agent", "all", "--explain", "-f", "json"}, every(4, files)...)
+	args := append(strings.Fields("backtest -q --agent all --explain -f json"), every(4, files)...)
 	out := mustRun(t, append(args, "--jobs", "1")...)
 	if !bytes.Equal(out, mustRun(t, append(args, "--jobs", "4")...)) {
 		t.Error("other bytes with other --jobs")

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -123,4 +124,11 @@ func TestCompactionOverhead(t *testing.T) {
 			t.Errorf("window %d: the share is said to be %v of %d and %d", tt.window, got.Share, own, all)
 		}
 	}
+}
+
+// ctxkit runs a command line that reads no input.
+func ctxkit(args ...string) (code int, out, said string) {
+	var printed, errs bytes.Buffer
+	code = Main(args, strings.NewReader(""), &printed, &errs)
+	return code, printed.String(), errs.String()
 }

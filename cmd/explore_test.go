@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -598,4 +599,25 @@ func BenchmarkExplore(b *testing.B) {
 			waits(b, d)
 		}
 	})
+}
+
+// contents are the files under the working folder.
+func contents(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		if st, err := os.Stat(name); err == nil && st.IsDir() { // a link to one
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		all[name] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

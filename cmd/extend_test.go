@@ -135,7 +135,7 @@ func TestOwnFamily(t *testing.T) {
 		want []string
 	}{
 		{"thresholds", []string{"thresholds", "-p", "own-window"}, []string{"keep-last limit", "keep_last", "120,000"}},
-		{"setting", []string{"thresholds", "-p", "own-window", "--set", "keep_last.trigger=90000"}, []string{"90,000"}},
+		{"setting", strings.Fields("thresholds -p own-window --set keep_last.trigger=90000"), []string{"90,000"}},
 		{"the chart's line and the page's head", []string{"replay", big, "-p", "own-window"}, []string{"┄ last 120K", "keep-last limit 120,000", "used 120"}},
 		{"the timeline's limits", []string{"replay", big, "-p", "own-window", "-f", "json"}, []string{`"name": "keep-last limit"`, `"tokens": 120000`, `"label": "last"`}},
 		{"lint", []string{"policy", "lint", "own-window,keep_last.trigger=5000000"}, []string{"keep_last.trigger never 5,000,000 is not below 1,000,000, the window"}},

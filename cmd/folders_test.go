@@ -58,7 +58,7 @@ func TestUnreadableSessionsAreSaid(t *testing.T) {
 		t.Errorf("%d commands over folders", tried)
 	}
 	var out, said bytes.Buffer
-	Main([]string{"compare", "p", "-p", "none", "-f", "json"}, strings.NewReader(""), &out, &said)
+	Main(strings.Fields("compare p -p none -f json"), strings.NewReader(""), &out, &said)
 	if !strings.Contains(strings.Join(strings.Fields(out.String()), ""), `"inputs":5,"failed_inputs":4`) {
 		t.Errorf("the inputs are not counted: %.400s", out.String())
 	}

@@ -142,7 +142,7 @@ func foreignFiles(t *testing.T) (files []string) {
 			return err
 		}))
 	}
-	for _, reader := range []string{"codex", "copilot", "gemini", "opencode", "pi"} { // folders, not products
+	for _, reader := range strings.Fields("codex copilot gemini opencode pi") { // folders, not products
 		add(filepath.Join("..", "jsonl", "internal", reader, "testdata"))
 	}
 	for _, name := range []string{"CTXKIT_CODEX", "CTXKIT_AGENTS"} {

@@ -54,7 +54,7 @@ type otherRequest struct {
 
 func othersOf(t *testing.T, dir string) {
 	var path string
-	for _, pattern := range []string{"export.json.gz", "rollout*.gz", "events.jsonl.gz", "session-*.gz", "*.jsonl.gz"} {
+	for _, pattern := range strings.Fields("export.json.gz rollout*.gz events.jsonl.gz session-*.gz *.jsonl.gz") {
 		if found, _ := filepath.Glob(filepath.Join(dir, pattern)); len(found) > 0 {
 			path = found[0]
 			break

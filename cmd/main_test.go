@@ -138,30 +138,23 @@ func TestLineWriterWholeLines(t *testing.T) {
 }
 
 func TestUseColor(t *testing.T) {
-	for _, c := range []struct {
-		when     string
-		terminal bool
-		env      map[string]string
-		file     string
-		want     bool
-	}{
-		{"auto", true, nil, "", true},
-		{"auto", false, nil, "", false},
-		{"auto", true, map[string]string{"NO_COLOR": "1"}, "", false},
-		{"auto", false, map[string]string{"FORCE_COLOR": "1"}, "", true},
-		{"auto", false, map[string]string{"FORCE_COLOR": "0"}, "", false},
-		{"auto", false, map[string]string{"FORCE_COLOR": "1"}, "out.txt", false},
-		{"auto", true, map[string]string{"FORCE_COLOR": "1", "NO_COLOR": "1"}, "", false},
-		{"auto", true, map[string]string{"TERM": "dumb"}, "", false},
-		{"auto", true, nil, "out.txt", false},
-		{"always", false, map[string]string{"NO_COLOR": "1"}, "", true},
-		{"never", true, nil, "", false},
-	} {
-		sys := &system{terminal: c.terminal, env: func(name string) string { return c.env[name] }}
-		if got := (&outputOptions{Color: c.when, File: c.file}).useColor(sys); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
+	must.Rows(t, `
+# --color | a terminal | environment | --output | coloured
+auto   | true  | {} | "" | true
+auto   | false | {} | "" | false
+auto   | true  | {"NO_COLOR": "1"} | "" | false
+auto   | false | {"FORCE_COLOR": "1"} | "" | true
+auto   | false | {"FORCE_COLOR": "0"} | "" | false
+auto   | false | {"FORCE_COLOR": "1"} | out.txt | false
+auto   | true  | {"FORCE_COLOR": "1", "NO_COLOR": "1"} | "" | false
+auto   | true  | {"TERM": "dumb"} | "" | false
+auto   | true  | {} | out.txt | false
+always | false | {"NO_COLOR": "1"} | "" | true
+never  | true  | {} | "" | false
+`, func(when string, terminal bool, env map[string]string, file string, want bool) {
+		sys := &system{terminal: terminal, env: func(name string) string { return env[name] }}
+		must.Equal(t, (&outputOptions{Color: when, File: file}).useColor(sys), want)
+	})
 }
 
 // TestPageToTerminal: a page is refused where it would go to a terminal.
@@ -175,22 +168,29 @@ func TestPageToTerminal(t *testing.T) {
 }
 
 func TestTokensAndSizes(t *testing.T) {
-	for in, want := range map[string]int{"auto": 0, "200000": 200000, "200k": 200_000, "1M": 1_000_000, "1.5M": 1_500_000} {
-		var n tokenCount
-		if err := n.Set(in); err != nil || int(n) != want {
-			t.Errorf("%s: %d, %v", in, n, err)
+	must.Rows(t, `
+# a number of tokens; -1: refused
+auto   | 0
+200000 | 200000
+200k   | 200000
+1M     | 1000000
+1.5M   | 1500000
+""     | -1
+0      | -1
+"-1"   | -1
+k      | -1
+1.5    | -1
+9999999999 | -1
+wide   | -1
+99999999999999999999G | -1
+`, func(in string, want int) {
+		n := tokenCount(-1)
+		if err := n.Set(in); (err != nil) != (want < 0) || err == nil && int(n) != want {
+			t.Errorf("%d, %v", n, err)
 		}
-	}
-	for _, in := range []string{"", "0", "-1", "k", "1.5", "9999999999", "wide", "99999999999999999999G"} {
-		var n tokenCount
-		if n.Set(in) == nil {
-			t.Errorf("%q is taken for %d tokens", in, n)
-		}
-	}
+	})
 	for in, want := range map[string]int64{"500": 500, "500k": 500_000, "200MB": 200_000_000, "2GB": 2_000_000_000} {
-		if n, err := parseSize(in); err != nil || n != want {
-			t.Errorf("%s: %d, %v", in, n, err)
-		}
+		must.Both(parseSize(in))(t, want, nil, in)
 	}
 }
 
@@ -235,23 +235,21 @@ func TestSuggestion(t *testing.T) {
 }
 
 func TestStrictError(t *testing.T) {
-	const hint = ": see the warnings and events, allow one with --allow, or leave out --strict"
-	for _, c := range []struct {
-		faults  []compare.FaultCount
-		allowed []string
-		want    string
-	}{
-		{nil, nil, ""},
-		{[]compare.FaultCount{{Figure: "violations", N: 1}}, nil, "1 broken rule of the API (violations)" + hint},
-		{[]compare.FaultCount{{Figure: "violations", N: 1}, {Figure: "refused", N: 2}, {Figure: "violations", N: 3}}, nil, "2 requests over the window, or blocked (refused); 4 broken rules of the API (violations)" + hint},
-		{[]compare.FaultCount{{Figure: "violations", N: 1}, {Figure: "thrash", N: 2}}, []string{"violations"}, "2 compactions that freed less than a tenth (thrash)" + hint},
-		{[]compare.FaultCount{{Figure: "thrash", N: 2}}, []string{"violations", "thrash"}, ""},
-	} {
-		err := strictError(c.faults, c.allowed)
-		if got := fmt.Sprint(err); err != nil && (got != "a check did not hold: "+c.want || !errors.Is(err, errCheckFailed)) || err == nil && c.want != "" {
-			t.Errorf("%v without %v: %v, want %q", c.faults, c.allowed, err, c.want)
+	must.Rows(t, `
+# faults | allowed | what is said; "": nothing
+[] | [] | ""
+[{"Figure": "violations", "N": 1}] | [] | 1 broken rule of the API (violations)
+[{"Figure": "violations", "N": 1}, {"Figure": "refused", "N": 2}, {"Figure": "violations", "N": 3}] | [] | 2 requests over the window, or blocked (refused); 4 broken rules of the API (violations)
+[{"Figure": "violations", "N": 1}, {"Figure": "thrash", "N": 2}] | ["violations"] | 2 compactions that freed less than a tenth (thrash)
+[{"Figure": "thrash", "N": 2}] | ["violations", "thrash"] | ""
+`, func(faults []compare.FaultCount, allowed []string, want string) {
+		err := strictError(faults, allowed)
+		if want == "" {
+			must.Equal(t, err, nil)
+			return
 		}
-	}
+		must.Say(t, "a check did not hold: "+want+": see the warnings and events, allow one with --allow, or leave out --strict true", err, errors.Is(err, errCheckFailed))
+	})
 }
 
 // TestLongLineWritten: a long line written in parts is not searched for its end again with each, which would be to look

@@ -3,6 +3,7 @@ package cmd
 import (
 	"go/ast"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -11,7 +12,7 @@ import (
 // the intervals of replay/interval are rounded to a tenth of a percent.
 func TestMoneyIsInteger(t *testing.T) {
 	_, byDir := sources(t)
-	for _, dir := range []string{"replay/price", "replay/cache", "replay/exact", "replay/compare", "replay/check"} {
+	for _, dir := range strings.Fields("replay/price replay/cache replay/exact replay/compare replay/check") {
 		if len(byDir[dir]) == 0 {
 			t.Errorf("no package %s", dir)
 		}

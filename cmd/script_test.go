@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
@@ -92,6 +93,12 @@ func TestScript(t *testing.T) {
 			},
 			"broken": broken,
 			"damage": damage,
+			"database": func(ts *testscript.TestScript, _ bool, args []string) { // FILE SQL
+				conn, err := sqlite3.Open(ts.MkAbs(args[0]))
+				ts.Check(err)
+				ts.Check(conn.Exec(args[1]))
+				ts.Check(conn.Close())
+			},
 			"touch":  touch,
 			"same":   same,
 			"alike":  alike,
@@ -139,14 +146,11 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("USERPROFILE", home)
 	env.Setenv("CLAUDE_CONFIG_DIR", "")
 	env.Setenv(cacheVariable, filepath.Join(env.WorkDir, "cache"))
-	for _, name := range []string{"NO_COLOR", "TERM", "LANG", "LC_ALL", "COLUMNS"} {
+	for _, name := range strings.Fields("NO_COLOR TERM LANG LC_ALL COLUMNS") {
 		env.Setenv(name, "")
 	}
-	plugin, err := filepath.Abs(filepath.Join("..", "scripts", "plugin"))
-	if err != nil {
-		return err
-	}
-	env.Setenv("PLUGIN", plugin)
+	env.Setenv("PLUGIN", filepath.Join(repository, "scripts", "plugin"))
+	env.Setenv("READERS", filepath.Join(repository, "jsonl", "internal"))
 	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions")))
 }
 

@@ -77,7 +77,7 @@ func TestRowsSchema(t *testing.T) {
 }
 
 // fivePolicies are of all kinds.
-var fivePolicies = []string{"-p", "recorded", "-p", "claude-code", "-p", "opencode", "-p", "gemini-cli", "-p", "three-layer"}
+var fivePolicies = strings.Fields("-p recorded -p claude-code -p opencode -p gemini-cli -p three-layer")
 
 // TestShardsAreTheWhole compares five policies over the shipped sessions, and over every eighth real one (with
 // CTXKIT_LONG=1 over all) where there are some: whole, and merged from shards, at one job and at four.

@@ -64,7 +64,7 @@ func TestSweepPoints(t *testing.T) {
 			}
 			var sweep struct{ Points []sweptPoint }
 			must.Do(t, json.Unmarshal(want, &sweep))
-			args := append([]string{"compare", "-q", "--cache", "own", "-f", "json"}, files...)
+			args := append(strings.Fields("compare -q --cache own -f json"), files...)
 			for _, p := range sweep.Points {
 				args = append(args, "-p", fmt.Sprintf("%s,%s=%s", c.policy, key, p.Set[key]))
 			}

@@ -51,8 +51,8 @@ func TestMixedSessions(t *testing.T) {
 }
 
 func TestShortIDs(t *testing.T) {
-	list := []string{"aaaaaaaa-1", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-1", "0123456é"}
-	want := []string{"aaaaaaaa", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-", "0123456é"}
+	list := strings.Fields("aaaaaaaa-1 big cccccccc-11 cccccccc-12 dddddddd-1 dddddddd-1 eeeeeeee eeeeeeee-1 0123456é")
+	want := strings.Fields("aaaaaaaa big cccccccc-11 cccccccc-12 dddddddd-1 dddddddd-1 eeeeeeee eeeeeeee- 0123456é")
 	must.Equal(t, shortIDs(list), want)
 }
 

@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) { ptest.Main(m) }
 
 // policies are of all kinds.
-var policies = []string{"-p", "recorded", "-p", "claude-code", "-p", "opencode", "-p", "gemini-cli", "-p", "three-layer"}
+var policies = strings.Fields("-p recorded -p claude-code -p opencode -p gemini-cli -p three-layer")
 
 var shipped = filepath.Join("..", "..", "testdata", "sessions")
 

@@ -42,7 +42,7 @@ func packages(t *testing.T) (pi, llm, limits string) {
 		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	for _, provider := range []string{"google", "deepseek", "xai", "moonshotai", "minimax", "xiaomi", "meta"} {
+	for _, provider := range strings.Fields("google deepseek xai moonshotai minimax xiaomi meta") {
 		must.Do(t, os.WriteFile(filepath.Join(dir, "pi/dist/providers/data", provider+".json"), []byte("{}"), 0o644))
 	}
 	return filepath.Join(dir, "pi"), filepath.Join(dir, "llm"), filepath.Join(dir, "limits.json")
