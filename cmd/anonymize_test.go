@@ -279,7 +279,7 @@ func TestAnonymizeCorpus(t *testing.T) {
 // Sessions of other agents become sessions of the same agents.
 func TestAnonymizeAgents(t *testing.T) {
 	t.Parallel()
-	names := must.Get(filepath.Glob(filepath.Join("..", "jsonl", "internal", "*", "testdata", "*.json*")))(t)
+	names := must.Get(filepath.Glob("../jsonl/internal/*/testdata/*.json*"))(t)
 	known := map[string]bool{"kilo": true, "cline": true, "cline-cli": true, "roo-code": true} // OpenCode's form; trees of files: see TestAnonymizeTree
 	for i, name := range names {
 		reader := filepath.Base(filepath.Dir(filepath.Dir(name)))

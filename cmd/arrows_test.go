@@ -199,7 +199,7 @@ func TestArrows(t *testing.T) {
 
 // pure are the folders below cmd: nothing in them prints, exits, reads the clock, the environment or an argument, or
 // draws lots.
-var pure = []string{"jsonl", "policy", "replay", "report"}
+var pure = strings.Fields("jsonl policy replay report")
 
 // impure are the names that do so, by package.
 var impure = listed(`

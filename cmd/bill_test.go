@@ -34,7 +34,7 @@ func billCases(t *testing.T) map[string]*billCase {
 	var c *billCase
 	var file, session, more, prefix, last, kept string
 	n := 0 // lines of the file
-	for line := range strings.Lines(string(must.Get(os.ReadFile(filepath.Join("testdata", "bills.txt")))(t))) {
+	for line := range strings.Lines(string(must.Get(os.ReadFile("testdata/bills.txt"))(t))) {
 		line = strings.TrimSuffix(line, "\n")
 		if name, form, ok := strings.Cut(line, " = "); ok && c == nil && !strings.HasPrefix(line, "#") {
 			forms[name] = form
@@ -309,7 +309,7 @@ var nothing = regexp.MustCompile(`refetch_usd$|steps\.usd$`)
 
 // TestNoPriceIsMadeUp holds that no command prints an amount for a model or a mode that the table does not know: no 0, and no guess.
 func TestNoPriceIsMadeUp(t *testing.T) {
-	for _, name := range []string{"model", "newer", "before"} {
+	for _, name := range strings.Fields("model newer before") {
 		eachMoney(filepath.Join(billFolder(t, "no price: "+name), "p", "s.jsonl"), func(command, format string, line []string) {
 			if name == "before" && command == "resume" {
 				return // its requests are of today
@@ -390,7 +390,7 @@ func TestPricesEverywhere(t *testing.T) {
 // TestOneNumber holds that every command has the same bill of a session, and the same simulated cost of it under a policy and a cache.
 func TestOneNumber(t *testing.T) {
 	t.Parallel()
-	policies := []string{"recorded", "none", "claude-code", "opencode-1.1.36"}
+	policies := strings.Fields("recorded none claude-code opencode-1.1.36")
 	for _, file := range must.Glob(t, 10, "../testdata/sessions/*.jsonl") {
 		if strings.HasPrefix(filepath.Base(file), "big") && !must.CI() {
 			continue

@@ -22,7 +22,7 @@ import (
 func TestCorpus(t *testing.T) {
 	corpus := folderOf(t, "CTXKIT_CORPUS")
 	all := sessionFiles(t, corpus)
-	schema := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "replay.v1.json")))(t)
+	schema := must.Get(jsonschema.NewCompiler().Compile("../docs/schemas/replay.v1.json"))(t)
 	reg := must.Get(stage.Registry())(t)
 	names := preset.Names(reg)
 	turn := max(len(names)/3, 1)
@@ -63,9 +63,9 @@ func TestCorpus(t *testing.T) {
 // requests a single break decides the cost, so the bars are of the sessions alone.
 func TestCorpusBacktest(t *testing.T) {
 	corpus := folderOf(t, "CTXKIT_CORPUS")
-	schema := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "backtest.v1.json")))(t)
+	schema := must.Get(jsonschema.NewCompiler().Compile("../docs/schemas/backtest.v1.json"))(t)
 	files := sessionFiles(t, corpus)
-	mustRun(t, append([]string{"backtest", "-q", "--strict"}, files...)...)
+	mustRun(t, append(strings.Fields("backtest -q --strict"), files...)...)
 	args := append(strings.Fields("backtest -q --agent all --explain -f json"), every(4, files)...)
 	out := mustRun(t, append(args, "--jobs", "1")...)
 	if !bytes.Equal(out, mustRun(t, append(args, "--jobs", "4")...)) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ func steadySession(t *testing.T, requests, words int) string {
 		line(n+1, "assistant", fmt.Sprintf(`{"id":"m%d","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"ok"}]}`, n))
 	}
 	path := filepath.Join(t.TempDir(), "steady.jsonl")
-	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	writeFile(t, path, b.String())
 	return path
 }
 

@@ -42,7 +42,7 @@ type driver struct {
 // explored is the explorer of inputs in a folder, with its list on the screen. The test goes on in the folder.
 func explored(t testing.TB, dir string, inputs ...string) *driver {
 	t.Helper()
-	folder := must.Get(filepath.Abs(filepath.Join("testdata", "explore")))(t)
+	folder := must.Get(filepath.Abs("testdata/explore"))(t)
 	t.Chdir(dir)
 	t.Setenv("NO_COLOR", "1")
 	sys := newSystem(strings.NewReader(""), io.Discard, io.Discard)
@@ -141,7 +141,7 @@ func (d *driver) in(tmux func(args ...string) string, program string, w, h int, 
 func (d *driver) mirror(keys ...string) {
 	d.t.Helper()
 	if d.tmux != nil {
-		d.tmux(append([]string{"send-keys", "-t", "x"}, keys...)...)
+		d.tmux(append(strings.Fields("send-keys -t x"), keys...)...)
 		d.same()
 	}
 }
@@ -254,7 +254,7 @@ func sessionsOf(t testing.TB, files ...string) string {
 		data := must.Get(os.ReadFile(filepath.Join("..", filepath.FromSlash(file))))(t)
 		used := time.Date(2026, 1, 19, 20-i, 0, 0, 0, time.UTC)
 		path := filepath.Join(dir, strconv.Itoa(i)+filepath.Base(filepath.Dir(filepath.Dir(file)))+"-"+filepath.Base(file))
-		must.Do(t, os.WriteFile(path, data, 0o600))
+		writeFile(t, path, string(data))
 		must.Do(t, os.Chtimes(path, used, used))
 	}
 	return dir
@@ -374,7 +374,7 @@ func TestExploreTerminal(t *testing.T) {
 	must.BeCI(t)
 	t.Setenv("NO_COLOR", "1")
 	tmux, program := terminals(t)
-	for _, name := range []string{"agents", "hostile", "growing", "empty"} {
+	for _, name := range strings.Fields("agents hostile growing empty") {
 		for _, size := range screenSizes {
 			t.Run(fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), func(t *testing.T) {
 				play(t, name, func(dir string, inputs ...string) *driver {
@@ -448,10 +448,10 @@ func TestExplorePageLeft(t *testing.T) {
 
 // TestExploreListing holds that sessions are shown while others are looked for.
 func TestExploreListing(t *testing.T) {
-	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(t)
+	data := must.Get(os.ReadFile("../testdata/sessions/cjk.jsonl"))(t)
 	dir := t.TempDir()
 	for i := range 70 {
-		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600))
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), string(data))
 	}
 	d := explored(t, dir, ".")
 	shown := 0
@@ -469,7 +469,7 @@ func TestExploreWatch(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	tmux, program := terminals(t)
 	dir := sessionsOf(t, "testdata/sessions/cjk.jsonl", "jsonl/internal/codex/testdata/rollout.jsonl")
-	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
+	data := must.Get(os.ReadFile("../testdata/sessions/compaction.jsonl"))(t)
 	see := func(text string) {
 		t.Helper()
 		seen(t, tmux, func(screen string) bool { return strings.Contains(screen, text) }, text)
@@ -477,7 +477,7 @@ func TestExploreWatch(t *testing.T) {
 	tmux("new-session", "-d", "-s", "x", "-x", "60", "-y", "20", "'"+program+"' explore '"+dir+"'; echo ended: $?; cat")
 	see("2 of 2 sessions")
 	path := filepath.Join(dir, "growing.jsonl")
-	must.Do(t, os.WriteFile(path, bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil), 0o600))
+	writeFile(t, path, string(bytes.Join(bytes.SplitAfter(data, []byte("\n"))[:8], nil)))
 	see("3 of 3 sessions")
 	tmux("send-keys", "-t", "x", "/")
 	tmux("send-keys", "-t", "x", "-l", "bin path")
@@ -488,7 +488,7 @@ func TestExploreWatch(t *testing.T) {
 		tmux("resize-window", "-t", "x", "-x", strconv.Itoa(size[0]), "-y", strconv.Itoa(size[1]))
 		see("21,362")
 	}
-	must.Do(t, os.WriteFile(path, data, 0o600))
+	writeFile(t, path, string(data))
 	see("16 requests")
 	tmux("send-keys", "-t", "x", "q")
 	see("ended: 0")
@@ -506,9 +506,9 @@ func TestExploreElsewhere(t *testing.T) {
 // TestExploreNamed holds that sessions that nobody named are never shown, and one file is opened without reading the others.
 func TestExploreNamed(t *testing.T) {
 	dir := t.TempDir()
-	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(t)
+	data := must.Get(os.ReadFile("../testdata/sessions/cjk.jsonl"))(t)
 	for i := range 70 {
-		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600))
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), string(data))
 	}
 	names := []string{"00000001-0000-4000-8000-000000000000.jsonl", "./00000002-0000-4000-8000-000000000000.jsonl"}
 	for n, inputs := range [][]string{names[:1], names} {
@@ -563,7 +563,7 @@ func BenchmarkExplore(b *testing.B) {
 		}
 	})
 	b.Run("10,000 sessions", func(b *testing.B) {
-		data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(b)
+		data := must.Get(os.ReadFile("../testdata/sessions/cjk.jsonl"))(b)
 		dir := b.TempDir()
 		for i := range 10_000 {
 			must.Do(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", i)), data, 0o600))

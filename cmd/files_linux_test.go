@@ -68,7 +68,7 @@ func (w *opens) take() (list []string) {
 // TestNothingReadIsReplaced watches which files every command with -o opens, and holds that it replaces none of them.
 func TestNothingReadIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	samples := must.Get(os.OpenRoot(filepath.Join("..", "testdata", "sessions")))(t)
+	samples := must.Get(os.OpenRoot("../testdata/sessions"))(t)
 	defer samples.Close()
 	for _, name := range []string{"subagent", "offload"} {
 		sub, err := fs.Sub(samples.FS(), name)
@@ -80,7 +80,7 @@ func TestNothingReadIsReplaced(t *testing.T) {
 		}
 	}
 	write := func(name, text string) {
-		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
+		writeFile(t, name, text)
 	}
 	t.Chdir(dir)
 	t.Setenv("CTXKIT_CACHE", "off")
@@ -89,7 +89,7 @@ func TestNothingReadIsReplaced(t *testing.T) {
 	write("team.yaml", "version: 1\nname: team\nextends: ./base.yaml\n")
 	write("ctxkit.yaml", "version: 1\nsessions: [p/subagent/*.jsonl]\nprices: prices.json\nbaseline: base.json\ncases:\n  - {name: one, policy: ./team.yaml}\n")
 	var prices bytes.Buffer
-	if Main([]string{"prices", "--format", "json"}, strings.NewReader(""), &prices, &prices) != exitDone {
+	if Main(strings.Fields("prices --format json"), strings.NewReader(""), &prices, &prices) != exitDone {
 		t.Fatal(prices.String())
 	}
 	write("prices.json", prices.String())

@@ -145,7 +145,7 @@ func TestHostile(t *testing.T) {
 		}
 		name := []string{"s1", "a\x1b[31m\u202eb\u009b", "=1+1 @octocat #1", "::error::x ##[error]x", "<b>x<!--![i](http:) `|` www.evil.example"}[turn%5]
 		path := write(fmt.Sprintf("%d/%s.jsonl", turn, name), hostileSession(t, turn))
-		inputs = append(inputs, input{path, []string{"never", "always", "never", "never"}[turn%4]})
+		inputs = append(inputs, input{path, strings.Fields("never always never never")[turn%4]})
 		if turn%6 == 0 {
 			write(fmt.Sprintf("%d/other.jsonl", turn), hostileSession(t, turn+7))
 			inputs = append(inputs, input{filepath.Dir(path), "never"})
@@ -230,7 +230,7 @@ sessions --sort cost`) {
 				next++
 				for _, in := range taken {
 					folder := filepath.Ext(in.path) != ".jsonl"
-					switch one := slices.Contains([]string{"anonymize", "diff", "view"}, c.Name()) || format == "svg"; {
+					switch one := slices.Contains(strings.Fields("anonymize diff view"), c.Name()) || format == "svg"; {
 					case one && folder:
 						in.path = filepath.Join(in.path, "other.jsonl")
 					case c.Name() == "sessions" && !folder:
@@ -270,7 +270,7 @@ func hostileChecks(t *testing.T, turn int, run func(prints bool, args ...string)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "c\x1b[31m.yaml")
 	write := func(path, text string) {
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		writeFile(t, path, text)
 	}
 	write(filepath.Join(dir, "a\x1b[31m\u202eb\u009b @octocat #1 ##[error]x.jsonl"), string(hostileSession(t, turn)))
 	put := func(name string, buffer int) {
@@ -304,7 +304,7 @@ cases:
 func TestHostileAnonymized(t *testing.T) {
 	text := hostileSession(t, 0)
 	file := filepath.Join(t.TempDir(), "s1.jsonl")
-	must.Do(t, os.WriteFile(file, text, 0o644))
+	writeFile(t, file, string(text))
 	code, out, said := ctxkit("anonymize", file)
 	if code != exitDone {
 		t.Fatalf("exit code %d: %s", code, said)

@@ -61,12 +61,12 @@ func TestRun(t *testing.T) {
 	waits, _ := io.Pipe()
 	time.AfterFunc(10*time.Millisecond, cancel)
 	out.Reset()
-	if code := Run(ctx, []string{"replay", "-", "-p", "none"}, waits, &out, io.Discard); code != exitInterrupted || out.Len() > 0 {
+	if code := Run(ctx, strings.Fields("replay - -p none"), waits, &out, io.Discard); code != exitInterrupted || out.Len() > 0 {
 		t.Errorf("exit %d, %q", code, out.String())
 	}
 
 	for _, args := range [][]string{{"stats"}, {"compare", "-p", "none"}, {"sessions"}} {
-		r := begin(append(args, filepath.Join("..", "testdata", "sessions"), "--no-cache", "--jobs", "1"), nil, io.Discard, io.Discard)
+		r := begin(append(args, "../testdata/sessions", "--no-cache", "--jobs", "1"), nil, io.Discard, io.Discard)
 		close(r.sys.stop)
 		if <-r.done; !errors.Is(r.err, errInterrupted) {
 			t.Errorf("%s went on: %v", args[0], r.err)
@@ -226,7 +226,7 @@ func TestApplyEnvironment(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	names := []string{"replay", "sessions", "policy", "version"}
+	names := strings.Fields("replay sessions policy version")
 	for word, want := range map[string]string{"repaly": "did you mean replay?", "xyzzy": "look", "": "look"} {
 		if got := suggestion(word, names, "look"); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
@@ -285,7 +285,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 // TestLostOutput: where a check failed and nobody could read of it, the command could not do its work.
 func TestLostOutput(t *testing.T) {
 	var said bytes.Buffer
-	code := Main([]string{"lint", filepath.Join("..", "testdata", "sessions", "fused.jsonl")}, strings.NewReader(""), fullDisk{}, &said)
+	code := Main([]string{"lint", "../testdata/sessions/fused.jsonl"}, strings.NewReader(""), fullDisk{}, &said)
 	if code != exitNotDone || !strings.Contains(said.String(), "no space left") {
 		t.Errorf("exit code %d, want %d: %s", code, exitNotDone, said.String())
 	}
@@ -299,8 +299,8 @@ func TestPipesDoNotHang(t *testing.T) {
 	if err := makeFIFO(pipe); err != nil {
 		t.Skip(err)
 	}
-	must.Do(t, os.WriteFile(mine, []byte("extends: ./pipe\n"), 0o600))
-	session := filepath.Join("..", "testdata", "sessions", "cjk.jsonl")
+	writeFile(t, mine, "extends: ./pipe\n")
+	session := "../testdata/sessions/cjk.jsonl"
 	for _, args := range [][]string{
 		{"policy", "lint", mine}, {"replay", session, "-p", pipe}, {"replay", session, "-p", "none", "--prices", pipe}, {"check", pipe},
 	} {
@@ -318,7 +318,7 @@ func TestPipesDoNotHang(t *testing.T) {
 // TestNotices holds that the licenses in the program are of the modules and versions in go.mod. scripts/release/notices
 // --check compares their texts, and finds one that is missing.
 func TestNotices(t *testing.T) {
-	text := must.Get(os.ReadFile(filepath.Join("..", "go.mod")))(t)
+	text := must.Get(os.ReadFile("../go.mod"))(t)
 	versions := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require ")); len(f) > 1 {
@@ -331,7 +331,7 @@ func TestNotices(t *testing.T) {
 			t.Errorf("the license of %s is of %s, and go.mod has %q", m[1], m[2], versions[m[1]])
 		}
 	}
-	for _, name := range []string{"github.com/spf13/cobra", "github.com/ncruces/go-sqlite3", "go.yaml.in/yaml/v4"} {
+	for _, name := range strings.Fields("github.com/spf13/cobra github.com/ncruces/go-sqlite3 go.yaml.in/yaml/v4") {
 		if !have[name] {
 			t.Errorf("%s is in the program without a license: run scripts/release/notices", name)
 		}

@@ -22,7 +22,7 @@ func TestMoneyIsInteger(t *testing.T) {
 					continue
 				}
 				ast.Inspect(d, func(n ast.Node) bool {
-					if id, ok := n.(*ast.Ident); ok && slices.Contains([]string{"float32", "float64", "ParseFloat"}, id.Name) {
+					if id, ok := n.(*ast.Ident); ok && slices.Contains(strings.Fields("float32 float64 ParseFloat"), id.Name) {
 						t.Errorf("%s: %s in package %s", f.Name.Name, id.Name, dir)
 					}
 					if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Float" {

@@ -135,7 +135,7 @@ func newMutation(t *testing.T) *mutation {
 	m.sample = filepath.Join(keep, "sample.jsonl")
 	m.config = []byte("version: 1\nsessions: [sample.jsonl]\nbaseline: base.json\ncases:\n  - name: a\n    policy: opencode\n    set: {window.context: 60000}\n    expect:\n      model_peak: {max: 500000}\n      misses: {max: 10}\n")
 	for name, text := range map[string][]byte{"sample.jsonl": m.sessions["claude-code"][len(m.sessions["claude-code"])-1], "c.yaml": m.config} {
-		must.Do(t, os.WriteFile(filepath.Join(keep, name), text, 0o600))
+		writeFile(t, filepath.Join(keep, name), string(text))
 	}
 	var said bytes.Buffer
 	if code := Main([]string{"check", filepath.Join(keep, "c.yaml"), "--update"}, strings.NewReader(""), io.Discard, &said); code != exitDone {
@@ -153,8 +153,7 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 	must.Do(t, os.RemoveAll(dir))
 	write := func(name string, text []byte) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, text, 0o600))
+		writeFile(t, path, string(text))
 		return path
 	}
 	var kind string
@@ -263,7 +262,7 @@ const longRun = 5 * time.Minute
 // run runs the line twice.
 func (m *mutation) run(t *testing.T) {
 	t.Helper()
-	must.Do(t, os.WriteFile(filepath.Join(m.dir, "line"), fmt.Appendf(nil, "%q\n", m.args), 0o600))
+	writeFile(t, filepath.Join(m.dir, "line"), string(fmt.Appendf(nil, "%q\n", m.args)))
 	slow := time.AfterFunc(longRun, func() { panic(fmt.Sprintf("%q takes longer than %v", m.args, longRun)) })
 	defer slow.Stop()
 	var codes [2]int
@@ -396,8 +395,7 @@ func storage(t *testing.T, dir string) {
 		"part/m_2/a_2.json":      `{"id":"a_2","sessionID":"ses_1","messageID":"m_2","type":"tool","callID":"c_1","tool":"read","state":{"status":"completed","input":{"filePath":"/p/a.go"},"output":"package a","time":{"start":1,"end":2}}}`,
 	} {
 		path := filepath.Join(dir, "storage", filepath.FromSlash(name))
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		writeFile(t, path, text)
 	}
 }
 

@@ -142,7 +142,7 @@ func TestOffline(t *testing.T) {
 	if out, err := exec.Command(watched[0], append(slices.Clone(watched[1:]), "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no strace here: %v %s", err, out)
 	}
-	alone := []string{"unshare", "--map-root-user", "--net"}
+	alone := strings.Fields("unshare --map-root-user --net")
 	if out, err := exec.Command(alone[0], append(slices.Clone(alone[1:]), "true")...).CombinedOutput(); err != nil {
 		t.Logf("no network namespace of its own: %v %s", err, out)
 		alone = nil
@@ -217,10 +217,10 @@ func offlineFolder(t *testing.T) string {
 		"out/kept":     "", "tmp/kept": "",
 	} {
 		must.Do(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	for _, to := range []string{"sessions", "home/.claude/projects/-p"} {
-		must.Do(t, os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join("..", "testdata", "sessions"))))
+		must.Do(t, os.CopyFS(filepath.Join(dir, to), os.DirFS("../testdata/sessions")))
 	}
 	return dir
 }

@@ -135,7 +135,7 @@ assistant  | [{"type":"text","text":"‹› ‹›"}]
 func TestNoText(t *testing.T) {
 	text, words := namedSession(t)
 	file := filepath.Join(t.TempDir(), words[0]+".jsonl")
-	must.Do(t, os.WriteFile(file, text, 0o644))
+	writeFile(t, file, string(text))
 	for _, args := range pageRuns(file) {
 		shown := bytes.ToLower(unfolded(t, written(t, args...)))
 		hidden := bytes.ToLower(unfolded(t, written(t, append(slices.Clone(args), "--no-text")...)))
@@ -196,9 +196,9 @@ func TestNoTextCorpus(t *testing.T) {
 func ownWord(t *testing.T, word string) bool {
 	t.Helper()
 	found := false
-	for _, dir := range []string{"../policy", "../replay", "../report", "../jsonl"} {
+	for _, dir := range strings.Fields("../policy ../replay ../report ../jsonl") {
 		must.Do(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-			if err != nil || found || e.IsDir() || !slices.Contains([]string{".go", ".yaml", ".json"}, filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
+			if err != nil || found || e.IsDir() || !slices.Contains(strings.Fields(".go .yaml .json"), filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
 			text, err := os.ReadFile(path)

@@ -22,7 +22,7 @@ func jsonExamples(t *testing.T) []string {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		writeFile(t, path, text)
 		return path
 	}
 	const big, compaction = "../testdata/sessions/big.jsonl", "../testdata/sessions/compaction.jsonl"
@@ -39,7 +39,7 @@ func jsonExamples(t *testing.T) []string {
 	hostileFile := write("hostile.jsonl", string(hostileSession(t, 0)))
 	rows := write("all.rows", string(mustRun(t, "compare", sessions, "-q", "-f", "rows")))
 	empty := write("empty.jsonl", `{"type":"summary","summary":"A title","leafUuid":"u1"}`)
-	script := must.Get(os.ReadFile(filepath.Join("testdata", "script", "requests.txtar")))(t)
+	script := must.Get(os.ReadFile("testdata/script/requests.txtar"))(t)
 	_, rest, _ := strings.Cut(string(script), "-- session.jsonl --\n")
 	session, _, _ := strings.Cut(rest, "-- bodies.ndjson --\n")
 	onRecord := write("requests.jsonl", session)
@@ -236,7 +236,7 @@ func checkStrict(t *testing.T, at string, v any) {
 // line, of each in turn; with CTXKIT_LONG=1 all of all.
 func TestCorpusJSON(t *testing.T) {
 	var files, folders []string
-	for _, name := range []string{"CORPUS", "MORE", "CODEX", "AGENTS"} {
+	for _, name := range strings.Fields("CORPUS MORE CODEX AGENTS") {
 		if dir := os.Getenv("CTXKIT_" + name); dir != "" {
 			list, _, err := Inputs([]string{dir})
 			if err != nil {

@@ -59,7 +59,7 @@ func TestScript(t *testing.T) {
 		}
 	}
 	testscript.RunT(inTurn{t}, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Dir:                 "testdata/script",
 		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -151,7 +151,7 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Setenv("PLUGIN", filepath.Join(repository, "scripts", "plugin"))
 	env.Setenv("READERS", filepath.Join(repository, "jsonl", "internal"))
-	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions")))
+	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS("../testdata/sessions"))
 }
 
 // exits N [exec] ctxkit ARGUMENT...: the command line ends with this code.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"path/filepath"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
@@ -13,7 +12,7 @@ import (
 func TestCalibration(t *testing.T) {
 	c := sampled[*backtest.Calibrated]("calibration")
 	out := inFormats(t, "calibrate", "calibrate", ListFormats, func(w io.Writer, f Format) error { return Calibration(w, c, Layout{Format: f}) })
-	golden.Check(t, filepath.Join("testdata", "calibrate.json"), []byte(out[FormatJSON]))
+	golden.Check(t, "testdata/calibrate.json", []byte(out[FormatJSON]))
 	strict(t, compileSchema(t, "calibrate"), out[FormatJSON], `
 "fit": "first-half" => "fit": "all"
 "p50":  => "p51": 

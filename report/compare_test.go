@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -92,7 +91,7 @@ func TestComparisons(t *testing.T) {
 			return err
 		})
 		if name != "" {
-			golden.Check(t, filepath.Join("testdata", "compare.json"), []byte(out[FormatJSON]))
+			golden.Check(t, "testdata/compare.json", []byte(out[FormatJSON]))
 		}
 	}
 	wide, all := renderCompared(t, 12, Layout{Width: 120}), renderCompared(t, 12, Layout{All: true, Width: 200})

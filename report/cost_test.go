@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"io"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -27,7 +26,7 @@ func TestCosts(t *testing.T) {
 		}
 		out := inFormats(t, "cost", name, ListFormats, func(w io.Writer, f Format) error { return Costs(w, list, policy.Use{}, Layout{Format: f}) })
 		if name != "" {
-			golden.Check(t, filepath.Join("testdata", "cost.json"), []byte(out[FormatJSON]))
+			golden.Check(t, "testdata/cost.json", []byte(out[FormatJSON]))
 		}
 	}
 }

@@ -63,9 +63,9 @@ func TestLints(t *testing.T) {
 	} {
 		golden.Check(t, filepath.Join("testdata", name), printLint(t, opt, lintSample()))
 	}
-	golden.Check(t, filepath.Join("testdata", "lint.json"), printLint(t, Layout{Format: FormatJSON}, append(lintSample()[1:], lintHostile()...)))
-	golden.Check(t, filepath.Join("testdata", "lint-hostile.txt"), printLint(t, Layout{}, lintHostile()))
-	golden.Check(t, filepath.Join("testdata", "lint-hostile.github"), printLint(t, Layout{Format: FormatGitHub}, lintHostile()))
+	golden.Check(t, "testdata/lint.json", printLint(t, Layout{Format: FormatJSON}, append(lintSample()[1:], lintHostile()...)))
+	golden.Check(t, "testdata/lint-hostile.txt", printLint(t, Layout{}, lintHostile()))
+	golden.Check(t, "testdata/lint-hostile.github", printLint(t, Layout{Format: FormatGitHub}, lintHostile()))
 	if _, err := NewLints(nil, Layout{Format: FormatCSV}); err == nil {
 		t.Error("no error for a format that is none")
 	}

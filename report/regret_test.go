@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"path/filepath"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/policy"
@@ -29,7 +28,7 @@ func TestRegret(t *testing.T) {
 	for name, tls := range map[string][]*replay.Timeline{"regret": {regretSample(2)}, "": {regretSample(mostMisses + 3), regretSample(0)}} {
 		out := inFormats(t, "regret", name, ListFormats, func(w io.Writer, f Format) error { return Regret(w, tls, policy.Use{}, Layout{Format: f}) })
 		if name != "" {
-			golden.Check(t, filepath.Join("testdata", "regret.json"), []byte(out[FormatJSON]))
+			golden.Check(t, "testdata/regret.json", []byte(out[FormatJSON]))
 		}
 	}
 }
