@@ -118,7 +118,7 @@ func TestFirstScreen(t *testing.T) {
 	runs(t, commands)
 
 	// Elsewhere than on a terminal it is the help.
-	if code, out, said := ctxkit(); code != exitDone || !strings.Contains(out, "Usage:") || said != "" {
+	if code, out, said := ctxkit([]string{}...); code != exitDone || !strings.Contains(out, "Usage:") || said != "" {
 		t.Errorf("exit %d, said %q, printed %s", code, said, out)
 	}
 }
