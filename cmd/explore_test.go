@@ -373,6 +373,7 @@ func TestExploreScreens(t *testing.T) {
 func TestExploreTerminal(t *testing.T) {
 	must.BeCI(t)
 	t.Setenv("NO_COLOR", "1")
+	t.Setenv(nowVariable, "2026-01-20T12:00:00Z") // for the terminal, too
 	tmux, program := terminals(t)
 	for _, name := range strings.Fields("agents hostile growing empty") {
 		for _, size := range screenSizes {
