@@ -70,12 +70,17 @@ func Fail[T any](_ T, err error) func(t testing.TB, want string, what ...any) {
 }
 
 // Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ".
-// A cell is JSON where its parameter is no string or it is quoted. A row whose call fails the test is named.
+// A cell is JSON where its parameter is no string or it is quoted. The lines under a row that begin with a tab are its steps, which
+// a function with one parameter more than a row has cells gets as a []string. A row whose call fails the test is named.
 func Rows(t *testing.T, text string, call any) {
 	t.Helper()
 	f := reflect.ValueOf(call)
-	for row := range strings.Lines(strings.TrimSpace(text)) {
-		if row, _, _ = strings.Cut(row, "# "); strings.TrimSpace(row) == "" {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := range lines {
+		lines[i], _, _ = strings.Cut(lines[i], "# ")
+	}
+	for i, row := range lines {
+		if strings.TrimSpace(row) == "" || row[0] == '\t' {
 			continue
 		}
 		var in []reflect.Value
@@ -87,6 +92,16 @@ func Rows(t *testing.T, text string, call any) {
 				t.Fatalf("%s: %v", row, err)
 			}
 			in = append(in, v.Elem())
+		}
+		if len(in) < f.Type().NumIn() {
+			var steps []string
+			for _, step := range lines[i+1:] {
+				if step == "" || step[0] != '\t' {
+					break
+				}
+				steps = append(steps, strings.TrimSpace(step))
+			}
+			in = append(in, reflect.ValueOf(steps))
 		}
 		before := t.Failed()
 		if f.Call(in); t.Failed() && !before {
