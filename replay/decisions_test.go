@@ -451,23 +451,20 @@ func TestSummaryLate(t *testing.T) {
 // TestLastResponse is decision 11: what a policy knows of the previous response is the simulated split of the
 // counterfactual total, whatever was recorded.
 func TestLastResponse(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		u    jsonl.Usage // of request 3
-		edit bool        // what request 2 had sent is changed before it
-	}{
-		{"a recorded hit", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, false},
-		{"a recorded miss", jsonl.Usage{Input: 7, CacheWrite: 22393, Output: 50}, false},
-		{"a recorded hit where the policy edits", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, true},
-		{"nothing cached", jsonl.Usage{Input: 22400, Output: 50}, true},
-	} {
+	must.Rows(t, `
+# name | u | edit
+a recorded hit | {"input": 7, "cacheWrite": 193, "cacheRead": 22200, "output": 50} | false
+a recorded miss | {"input": 7, "cacheWrite": 22393, "output": 50} | false
+a recorded hit where the policy edits | {"input": 7, "cacheWrite": 193, "cacheRead": 22200, "output": 50} | true
+nothing cached | {"input": 22400, "output": 50} | true
+`, func(name string, u jsonl.Usage, edit bool) {
 		s := newScript()
 		s.user(40)
 		s.answer(context(20000), read("t1"))
 		s.result("t1", 4000)
 		s.answer(context(21200), read("t2"))
 		s.result("t2", 4000)
-		s.answer(tt.u, read("t3"))
+		s.answer(u, read("t3"))
 		s.result("t3", 4000)
 		s.answer(context(23600), text(40))
 		var last policy.Response
@@ -475,25 +472,25 @@ func TestLastResponse(t *testing.T) {
 			switch {
 			case c.Request == 4:
 				last = c.Last
-			case c.Request == 3 && tt.edit:
+			case c.Request == 3 && edit:
 				return clearing(c, 40)
 			}
 			return nil
 		}), replay.Options{})
 		total, row := 22400, tl.Requests[2]
-		if tt.edit {
+		if edit {
 			total -= tl.Events[0].Saved
 		}
 		if last.Usage.Context() != total || !last.Known || last.Usage.Output != 50 {
-			t.Errorf("%s: %+v, want %d in all", tt.name, last.Usage, total)
+			t.Errorf("%s: %+v, want %d in all", name, last.Usage, total)
 		}
-		if got := last.Usage.CacheRead; got != row.Cache.Read || (got == 21200) == tt.edit || got < 14000 {
-			t.Errorf("%s: the policy is told of %d read from the cache, the simulation has %d", tt.name, got, row.Cache.Read)
+		if got := last.Usage.CacheRead; got != row.Cache.Read || (got == 21200) == edit || got < 14000 {
+			t.Errorf("%s: the policy is told of %d read from the cache, the simulation has %d", name, got, row.Cache.Read)
 		}
-		if (row.Cache.Miss != nil) != tt.edit || tt.edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events[0].Targets[0].Message) {
-			t.Errorf("%s: missed by %v", tt.name, row.Cache.Miss)
+		if (row.Cache.Miss != nil) != edit || edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events[0].Targets[0].Message) {
+			t.Errorf("%s: missed by %v", name, row.Cache.Miss)
 		}
-	}
+	})
 }
 
 // TestLostAtBoundary is decision 5: a result that was lost at a boundary weighs what preTokens says beyond what is

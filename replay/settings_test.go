@@ -202,28 +202,25 @@ session | true
 // TestCachePolicies: breakpoints, lifetime, prefix and warmth are the policy's.
 func TestCachePolicies(t *testing.T) {
 	conv := loop(20000, 21200, 22400).load(t)
-	for _, tt := range []struct {
-		set   policy.Caching
-		reads [2]int // of the first two requests
-		long  bool
-	}{
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h", Warm: "auto", System: 9000}, [2]int{0, 20000}, true},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "always", System: 9000}, [2]int{9000, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwoIfAnthropic, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "5m", Warm: "always"}, [2]int{17000, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "5m", Warm: "never"}, [2]int{0, 0}, false},
-	} {
+	must.Rows(t, `
+# set | reads | long
+{"breakpoints": "last_two", "ttl": "5m", "warm": "never"} | [0, 20000] | false
+{"breakpoints": "last_two", "ttl": "1h", "warm": "auto", "system": 9000} | [0, 20000] | true
+{"breakpoints": "last_two", "ttl": "5m", "warm": "always", "system": 9000} | [9000, 20000] | false
+{"breakpoints": "last_two_if_anthropic", "ttl": "5m", "warm": "never"} | [0, 20000] | false
+{"breakpoints": "automatic", "ttl": "5m", "warm": "always"} | [17000, 20000] | false
+{"breakpoints": "none", "ttl": "5m", "warm": "never"} | [0, 0] | false
+`, func(set policy.Caching, reads [2]int, long bool) {
 		p := plain()
-		p.Cache = tt.set
+		p.Cache = set
 		rows := mains(replayed(t, conv, p, replay.Options{}))
-		for i, want := range tt.reads {
-			must.Equal(t, rows[i].Cache.Read, want, tt.set)
+		for i, want := range reads {
+			must.Equal(t, rows[i].Cache.Read, want, set)
 		}
-		if c := rows[2].Cache; (c.Write1h > 0) != tt.long || tt.set.Breakpoints == policy.BreakpointsNone && c.Uncached != rows[2].Payload {
-			t.Errorf("%+v: request 3 is %+v", tt.set, c)
+		if c := rows[2].Cache; (c.Write1h > 0) != long || set.Breakpoints == policy.BreakpointsNone && c.Uncached != rows[2].Payload {
+			t.Errorf("%+v: request 3 is %+v", set, c)
 		}
-	}
+	})
 }
 
 // TestUnknownModel: its requests are counted in tokens, and it is said.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // TestRebuild holds that every built-in policy can be made anew of what a baseline has of it, and does the same.
@@ -28,7 +30,7 @@ func TestRebuild(t *testing.T) {
 		}
 		p := must.Get(preset.Load(name, reg))(t)
 		conf := &Config{Cases: []Case{{Name: "x"}}}
-		b := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
+		b := baseline(conf, result(p, "a.jsonl", ""))
 		if b.Plan(conf, &CaseResult{Session: "a.jsonl", Policy: p}) != nil {
 			t.Errorf("%s: the policy is another one than in its baseline", name)
 		}
@@ -57,9 +59,9 @@ func replayed(t *testing.T, rec *replay.Record, p *policy.Policy) []byte {
 
 // TestSplit holds that what ctxkit changed and what the policy changed are told apart, and that only the second fails.
 func TestSplit(t *testing.T) {
-	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
+	conf := cases(t, "[{policy: ./mine.yaml, name: x}]")
 	was, now := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n"), decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 30000}\n")
-	cost := func(x float64) map[string]float64 { return map[string]float64{"cost_usd": x} }
+	cost := func(x float64) string { return fmt.Sprintf(`{"cost_usd": %v}`, x) }
 	outcome := func(x float64, events ...string) *OldResult {
 		return &OldResult{Outcome: result(was, "", cost(x), events...).Outcome, Settings: was.Resolved()}
 	}
@@ -87,7 +89,7 @@ func TestSplit(t *testing.T) {
 			[]string{"ctxkit itself has changed from 1.0 to 1.1, and cannot replay the baseline's policy (there is no stage x)"}},
 		{"another build of the same version", "1.0", now, 101, nil, outcome(102), Worse, true, []string{"; cost_usd 100.0000 -> 101.0000", "the baseline's own policy does not do what the baseline says", "was edited, or made by another build"}},
 	} {
-		old := NewBaseline(conf, []CaseResult{result(was, "a.jsonl", cost(100))}, "1.0")
+		old := baseline(conf, result(was, "a.jsonl", cost(100)))
 		r := result(c.policy, "a.jsonl", cost(c.after), c.events...)
 		r.Old = c.old
 		report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: c.tool, Update: "update"})
@@ -110,15 +112,15 @@ func TestSplit(t *testing.T) {
 
 // TestSplitKeys holds that a key which only one version of ctxkit knows is no change of the policy.
 func TestSplitKeys(t *testing.T) {
-	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
+	conf := cases(t, "[{policy: ./mine.yaml, name: x}]")
 	p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
-	old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
+	old := baseline(conf, result(p, "a.jsonl", ""))
 	plan := old.Cases[0].Policies["mine"]
 	delete(plan.Settings, "opencode_prune.turns")
 	plan.Settings["opencode_prune.gone"] = "1"
 	old.Cases[0].Policies["mine"] = plan
 	reg := must.Get(stage.Registry())(t)
-	r := result(p, "a.jsonl", nil)
+	r := result(p, "a.jsonl", "")
 	q := must.Get(old.Plan(conf, &r).Rebuild(reg))(t)
 	r.Old = &OldResult{Outcome: r.Outcome, Settings: q.Resolved()}
 	report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: "1.1"})
@@ -129,10 +131,10 @@ func TestSplitKeys(t *testing.T) {
 
 // TestEffect holds what is said of a policy that was changed, and of stages that do nothing.
 func TestEffect(t *testing.T) {
-	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
+	conf := cases(t, "[{policy: ./mine.yaml, name: x}]")
 	const base = "extends: opencode-1.1.36\n"
 	file := func(text string, session string, events ...string) CaseResult {
-		r := result(decodePolicy(t, "mine.yaml", text), session, nil, events...)
+		r := result(decodePolicy(t, "mine.yaml", text), session, "", events...)
 		r.Files = map[string]string{"mine.yaml": ContentHash([]byte(text))}
 		for _, s := range r.Policy.Stages {
 			r.Acted = append(r.Acted, s.Definition.Name)
@@ -151,7 +153,7 @@ func TestEffect(t *testing.T) {
 		{"another value that no session shows", base + "set: {opencode_prune.protect: 40001}\n", nil, "", EffectUnseen, []string{"changed: opencode_prune.protect 40000 -> 40001 (mine.yaml:2); no session here can tell"}},
 		{"the cache", base + "set: {cache.ttl: 1h}\n", nil, "", EffectUnseen, []string{"changed: cache.ttl 5m -> 1h (mine.yaml:2); no session here can tell: keys of the cache count under cache: own alone"}},
 		{"another value, and one event", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[1].Events = []string{oneEvent} }, "", EffectSeen, nil},
-		{"another value, and a figure within its tolerance", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Values[slices.Index(compare.Names(), "calls")] = decimal(101) }, "", EffectSeen, nil},
+		{"another value, and a figure within its tolerance", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Values[slices.Index(compare.Names(), "calls")] = exact.Of(101, 0) }, "", EffectSeen, nil},
 		{"a comment", "# mine\n" + base, nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
 		{"a name", base + "name: other\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
 		{"about", base + "about: other words\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
@@ -162,7 +164,7 @@ func TestEffect(t *testing.T) {
 		{"a new session alone", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Session, r[1].Session = "y", "z" }, "", "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			old := NewBaseline(conf, []CaseResult{file(base, "a.jsonl"), file(base, "b.jsonl")}, "1.0")
+			old := baseline(conf, file(base, "a.jsonl"), file(base, "b.jsonl"))
 			if c.was != "" {
 				old.Cases[0].Policy = c.was
 			}
@@ -183,11 +185,11 @@ func TestEffect(t *testing.T) {
 
 // TestFaultLimits holds that a fault fails without a baseline, but for one that is allowed.
 func TestFaultLimits(t *testing.T) {
-	none := map[string]float64{"refused": 0, "violations": 0, "preserved_thinking": 0, "thrash": 0, "failed_compactions": 0}
+	none := `{"refused": 0, "violations": 0, "preserved_thinking": 0, "thrash": 0, "failed_compactions": 0}`
 	for allow, failing := range map[string]int{"[]": 5, "[thrash]": 4, "[thrash, refused]": 3} {
 		conf := must.Get(Decode("c.yaml", []byte("version: 1\nsessions: a\nallow: [violations]\ncases: [{policy: none, allow: "+allow+"}]")))(t)
 		p := decodePolicy(t, "p.yaml", "stages: []")
-		s := Judge(conf, []CaseResult{result(p, "a.jsonl", nil)}, nil, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
+		s := judgeOne(conf, nil, result(p, "a.jsonl", ""))
 		broken := 0
 		for _, f := range s.Figures {
 			if f.Status == Broken {
@@ -197,7 +199,7 @@ func TestFaultLimits(t *testing.T) {
 		if broken != failing || s.Status != Broken || !strings.Contains(s.Message(), "preserved_thinking 100, wanted 0, or allow: [preserved_thinking]") {
 			t.Errorf("allow %s: %d fail: %s", allow, broken, s.Message())
 		}
-		if s := Judge(conf, []CaseResult{result(p, "a.jsonl", none)}, nil, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]; s.Status != OK || len(s.Figures) > 0 {
+		if s := judgeOne(conf, nil, result(p, "a.jsonl", none)); s.Status != OK || len(s.Figures) > 0 {
 			t.Errorf("allow %s, without a fault: %s", allow, s.Message())
 		}
 	}
@@ -244,8 +246,8 @@ func TestLocks(t *testing.T) {
 	}
 	before, now := named("2026-03-01"), named("2026-10-03")
 	conf := &Config{Cases: []Case{{Name: "x", Policy: TextLine{Text: "opencode"}}}}
-	b := NewBaseline(conf, []CaseResult{result(before, "a.jsonl", nil)}, "1.0")
-	r := result(now, "a.jsonl", nil)
+	b := baseline(conf, result(before, "a.jsonl", ""))
+	r := result(now, "a.jsonl", "")
 	plan := b.Plan(conf, &r)
 	if plan == nil || !b.Locks(conf, &r, plan) {
 		t.Fatalf("%+v: the release of the baseline does not run", plan)
@@ -253,7 +255,7 @@ func TestLocks(t *testing.T) {
 	if b.Locks(&Config{Cases: []Case{{Name: "x", Policy: TextLine{Text: "opencode@latest"}}}}, &r, plan) {
 		t.Error("another name is not as it was in the baseline")
 	}
-	ran := result(before, "a.jsonl", nil)
+	ran := result(before, "a.jsonl", "")
 	ran.Now = now.Name
 	report := Judge(conf, []CaseResult{ran}, b, CheckRun{Tool: "1.0", Update: "ctxkit check --update"})
 	want := "mine.yaml means opencode-2.0.21 now; opencode-1.1.60 ran, as in the baseline: ctxkit check --update takes the other"

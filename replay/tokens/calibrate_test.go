@@ -280,33 +280,29 @@ func TestBlocks(t *testing.T) {
 
 // TestHiddenThinking: thinking without text weighs what the record has of it.
 func TestHiddenThinking(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		usage     jsonl.Usage
-		signature int
-		want      int
-	}{
-		{"recorded thinking tokens; the others share the rest, 579", jsonl.Usage{Output: 900, Thinking: 321}, 1000, 321},
-		{"output that nothing else explains", jsonl.Usage{Output: 900}, 1000, 750},
-		{"output that the text explains", jsonl.Usage{Output: 150}, 1900, 0},
-		{"output that cannot be: the signature", jsonl.Usage{Output: 10}, 1450, 300},
-		{"a short signature", jsonl.Usage{Output: 10}, 250, 0},
-	} {
+	must.Rows(t, `
+# name | usage | signature | want
+recorded thinking tokens; the others share the rest, 579 | {"output": 900, "thinking": 321} | 1000 | 321
+output that nothing else explains | {"output": 900} | 1000 | 750
+output that the text explains | {"output": 150} | 1900 | 0
+output that cannot be: the signature | {"output": 10} | 1450 | 300
+a short signature | {"output": 10} | 250 | 0
+`, func(name string, usage jsonl.Usage, signature, want int) {
 		m := answer(20000) // 100 tokens of text
 		setVersion("2.1.228", &m)
-		m.Blocks = append([]session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: tt.signature})}, m.Blocks...)
+		m.Blocks = append([]session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: signature})}, m.Blocks...)
 		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(76)})) // 50
-		m.Usage.Output, m.Usage.Thinking = tt.usage.Output, tt.usage.Thinking
+		m.Usage.Output, m.Usage.Thinking = usage.Output, usage.Thinking
 		c := calibrate(t, said(m), round())
-		must.Equal(t, c.Block(0, 0), tt.want, tt.name)
+		must.Equal(t, c.Block(0, 0), want, name)
 		text, call := 100, 50
-		if tt.usage.Thinking > 0 {
+		if usage.Thinking > 0 {
 			text, call = 386, 193
 		}
 		if c.Block(0, 1) != text || c.Block(0, 2) != call {
-			t.Errorf("%s: the others are %d and %d", tt.name, c.Block(0, 1), c.Block(0, 2))
+			t.Errorf("%s: the others are %d and %d", name, c.Block(0, 1), c.Block(0, 2))
 		}
-	}
+	})
 }
 
 // TestSeveralHidden: thinking without text in several blocks shares what the rest leaves by the length of the
