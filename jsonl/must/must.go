@@ -69,6 +69,16 @@ func Fail[T any](_ T, err error) func(t testing.TB, want string, what ...any) {
 	}
 }
 
+// JSON reads a value that has no other fields than what it is read into.
+func JSON(t testing.TB, text string, into any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil || d.More() {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
 // Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ".
 // A cell is JSON where its parameter is no string or it is quoted. The lines under a row that begin with a tab are its steps, which
 // a function with one parameter more than a row has cells gets as a []string. A row whose call fails the test is named.
@@ -88,8 +98,8 @@ func Rows(t *testing.T, text string, call any) {
 			v := reflect.New(f.Type().In(i))
 			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
 				v.Elem().SetString(cell)
-			} else if err := json.Unmarshal([]byte(cell), v.Interface()); err != nil {
-				t.Fatalf("%s: %v", row, err)
+			} else {
+				JSON(t, cell, v.Interface())
 			}
 			in = append(in, v.Elem())
 		}
