@@ -61,8 +61,7 @@ func TestClearedResultsStayCleared(t *testing.T) {
 		s.answer(context(20000+k*1100), read(id))
 		s.result(id, 4000)
 	}
-	s.answer(context(27000), text(40))
-	s.user(400)
+	s.tell(`answer 27000: text 40; user 400`)
 	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:00.000Z" // after a pause
 	s.answer(context(27100), text(40))
 	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:01.000Z"
@@ -201,9 +200,7 @@ func TestRecordedCompactionCall(t *testing.T) {
 		s.line("system", map[string]any{"subtype": "microcompact_boundary", "microcompactMetadata": map[string]any{
 			"trigger": "auto", "preTokens": 3000, "tokensSaved": 1000, "compactedToolIds": []string{"t1"},
 		}})
-		s.boundary("auto", 80100, 400)
-		s.user(40)
-		s.answer(context(30000), text(40))
+		s.tell(`boundary auto 80100 400; user 40; answer 30000: text 40`)
 		conv := s.load(t)
 		before := 0 // the view just before the microcompaction
 		for k, tl := range map[string]*replay.Timeline{
@@ -244,8 +241,7 @@ func TestHiddenMicrocompaction(t *testing.T) {
 	s.line("system", map[string]any{"subtype": "microcompact_boundary", "microcompactMetadata": map[string]any{
 		"trigger": "auto", "preTokens": 50000, "tokensSaved": 20000, "compactedToolIds": []string{"gone"},
 	}})
-	s.user(40)
-	s.answer(context(75000), text(40))
+	s.tell(`user 40; answer 75000: text 40`)
 	conv := s.load(t)
 	if !conv.Messages[0].Is(session.Earlier) {
 		t.Fatal("the file does not begin in mid-conversation")
@@ -262,11 +258,7 @@ func TestHiddenMicrocompaction(t *testing.T) {
 // keeps is left out.
 func TestFirstRoundKept(t *testing.T) {
 	for _, first := range []bool{true, false} {
-		s := newScript()
-		s.version = "2.1.332"
-		s.user(40)
-		s.answer(context(40000), text(400))
-		s.user(40)
+		s := newScript().tell(`version 2.1.332; user 40; answer 40000: text 400; user 40`)
 		used := 40200
 		if !first {
 			s.answer(context(used), read("t0"))

@@ -3,6 +3,7 @@ package replay_test
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -157,15 +158,15 @@ func clearing(c *policy.Context, n int) []policy.Edit {
 // TestUsed is decision 2: where a policy has changed nothing, used is the last response's total and the client's
 // estimate of what came after.
 func TestUsed(t *testing.T) {
-	s := newScript()
-	s.user(40)
-	s.answer(jsonl.Usage{Input: 7, CacheWrite: 993, CacheRead: 19000, Output: 123}, text(40), read("t1"), read("t2"))
-	s.result("t1", 4002) // 1,001: halves up
-	s.result("t2", 400)
-	s.answer(context(21500), text(40))
+	s := newScript().tell(`
+user 40
+answer {"input": 7, "cacheWrite": 993, "cacheRead": 19000, "output": 123}: text 40, read t1, read t2
+result t1 4002
+result t2 400
+answer 21500: text 40
+`)
 	s.line("user", map[string]any{"isMeta": true, "message": map[string]any{"role": "user", "content": strings.Repeat("m", 80)}})
-	s.user(402)
-	s.answer(context(22000), text(40))
+	s.tell(`user 402; answer 22000: text 40`)
 	conv := s.load(t)
 	must.Rows(t, `
 after_last  | [0, 21224, 21671]
@@ -184,11 +185,12 @@ after_first | [0, 21238, 21671]
 
 // A client that counts a response whole does so where the file has only the beginning of its output.
 func TestUsedWholeAnswer(t *testing.T) {
-	s := newScript()
-	s.user(40)
-	s.answer(jsonl.Usage{Input: 7, CacheWrite: 993, CacheRead: 19000, Output: 1}, text(4000), read("t1"))
-	s.result("t1", 400)
-	s.answer(context(21300), text(40))
+	s := newScript().tell(`
+user 40
+answer {"input": 7, "cacheWrite": 993, "cacheRead": 19000, "output": 1}: text 4000, read t1
+result t1 400
+answer 21300: text 40
+`)
 	conv := s.load(t)
 	for answer, want := range map[string]func(output int) int{
 		"recorded": func(int) int { return 20000 + 1 + 100 },
@@ -458,15 +460,15 @@ a recorded miss | {"input": 7, "cacheWrite": 22393, "output": 50} | false
 a recorded hit where the policy edits | {"input": 7, "cacheWrite": 193, "cacheRead": 22200, "output": 50} | true
 nothing cached | {"input": 22400, "output": 50} | true
 `, func(name string, u jsonl.Usage, edit bool) {
-		s := newScript()
-		s.user(40)
-		s.answer(context(20000), read("t1"))
-		s.result("t1", 4000)
-		s.answer(context(21200), read("t2"))
-		s.result("t2", 4000)
+		s := newScript().tell(`
+user 40
+answer 20000: read t1
+result t1 4000
+answer 21200: read t2
+result t2 4000
+`)
 		s.answer(u, read("t3"))
-		s.result("t3", 4000)
-		s.answer(context(23600), text(40))
+		s.tell(`result t3 4000; answer 23600: text 40`)
 		var last policy.Response
 		tl := replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
 			switch {
@@ -496,14 +498,15 @@ nothing cached | {"input": 22400, "output": 50} | true
 // TestLostAtBoundary is decision 5: a result that was lost at a boundary weighs what preTokens says beyond what is
 // known, and the client's arithmetic comes to preTokens there.
 func TestLostAtBoundary(t *testing.T) {
-	s := newScript()
-	s.user(40)
-	s.answer(context(20000), read("t1"))
-	s.result("t1", 4000)
-	s.answer(context(21200), read("t2"), read("t3"))
-	s.result("t2", 2000) // 500
-	s.boundary("auto", 30000, 400)
-	s.answer(context(20500), text(40))
+	s := newScript().tell(`
+user 40
+answer 20000: read t1
+result t1 4000
+answer 21200: read t2, read t3
+result t2 2000
+boundary auto 30000 400
+answer 20500: text 40
+`)
 	conv := s.load(t)
 	rec := must.Get(replay.NewRecord(conv))(t)
 	lost := -1
@@ -578,9 +581,7 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 			s.answer(context(n), read(id))
 			s.result(id, []int{100000, 100000, 100000, 40000, 4000}[i])
 		}
-		s.answer(context(71000), text(40)) // 68,000 less
-		s.user(40)
-		s.answer(context(71100), text(40))
+		s.tell(`answer 71000: text 40; user 40; answer 71100: text 40`)
 		conv := s.load(t)
 		inferred := version == "2.1.20"
 		recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
@@ -615,4 +616,76 @@ func stages(t testing.TB) []policy.Definition {
 	t.Helper()
 	reg := must.Get(registry())(t)
 	return reg.Definitions()
+}
+
+// tell writes the steps of a text, one a line or parted by "; ": "user N", "says TEXT", "result ID N", "boundary TRIGGER TOKENS N",
+// "version V", "model M", "answer CONTEXT: BLOCKS", of text N, thinks N, read ID and use ID TOOL, where the context is a number of
+// tokens or a usage as JSON, "restarted", or "line KIND FIELDS" with the fields as JSON.
+func (s *script) tell(steps string) *script {
+	number := func(text string) int {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	object := func(text string, into any) {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			panic(text)
+		}
+	}
+	for step := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(steps), "\n", "; "), "; ") {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(step), " ")
+		word, more, _ := strings.Cut(rest, " ")
+		switch verb {
+		case "user":
+			s.user(number(rest))
+		case "says":
+			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": rest}})
+		case "result":
+			s.result(word, number(more))
+		case "boundary":
+			tokens, n, _ := strings.Cut(more, " ")
+			s.boundary(word, number(tokens), number(n))
+		case "version":
+			s.version = rest
+		case "model":
+			s.model = rest
+		case "answer":
+			sent, list, _ := strings.Cut(rest, ": ")
+			var u jsonl.Usage
+			if sent[0] == '{' {
+				object(sent, &u)
+			} else {
+				u = context(number(sent))
+			}
+			var blocks []map[string]any
+			for one := range strings.SplitSeq(list, ", ") {
+				switch f := strings.Fields(one); f[0] {
+				case "text":
+					blocks = append(blocks, text(number(f[1])))
+				case "thinks":
+					blocks = append(blocks, thought(number(f[1])))
+				case "read":
+					blocks = append(blocks, read(f[1]))
+				case "use":
+					blocks = append(blocks, use(f[1], f[2]))
+				default:
+					panic(one)
+				}
+			}
+			s.answer(u, blocks...)
+		case "restarted":
+			s.line("assistant", map[string]any{"message": map[string]any{
+				"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
+			}})
+		case "line":
+			var fields map[string]any
+			object(more, &fields)
+			s.line(word, fields)
+		default:
+			panic(step)
+		}
+	}
+	return s
 }

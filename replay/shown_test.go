@@ -23,9 +23,7 @@ above, with a model given | 243000 | false | {"model": "claude-opus-4-5"} | 2000
 		s := loop(150000, peak-1000, peak)
 		s.version = "2.1.39"
 		if auto {
-			s.boundary("auto", 160000, 400)
-			s.user(40)
-			s.answer(context(30000), text(40))
+			s.tell(`boundary auto 160000 400; user 40; answer 30000: text 40`)
 		}
 		conv := s.load(t)
 		for _, name := range []string{"recorded", "claude-code-2.1.37", "opencode"} {
@@ -54,9 +52,7 @@ compacted | [150000, 160000, 168000] | true | {} | 0
 		s := loop(contexts...)
 		s.version = "2.1.39"
 		if auto {
-			s.boundary("auto", 168500, 400)
-			s.user(40)
-			s.answer(context(30000), text(40))
+			s.tell(`boundary auto 168500 400; user 40; answer 30000: text 40`)
 		}
 		rec := must.Get(replay.NewRecord(s.load(t)))(t)
 		must.Do(t, rec.UseRelease(presets))
