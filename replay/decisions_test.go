@@ -3,6 +3,7 @@ package replay_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -341,85 +342,54 @@ func TestFurtherCall(t *testing.T) {
 // TestSummaryReuse is decision 8: a recorded summary is used once, and by a compaction that comes up to 10 requests
 // after it.
 func TestSummaryReuse(t *testing.T) {
-	one := func() *script { // a boundary before request 3, 16 requests
+	recorded := func(boundaries ...int) *session.Conversation { // before these of 16 requests
 		s := newScript()
 		for n := 1; n <= 16; n++ {
-			if n == 3 {
+			if slices.Contains(boundaries, n) {
 				s.boundary("auto", 24000, 400)
 			}
 			s.user(40)
 			s.answer(context(20000+100*n), text(40))
 		}
-		return s
+		return s.load(t)
 	}
-	two := func() *script { // and one before request 6
-		s := newScript()
-		for n := 1; n <= 16; n++ {
-			if n == 3 || n == 6 {
-				s.boundary("auto", 24000, 400)
-			}
-			s.user(40)
-			s.answer(context(20000+100*n), text(40))
+	must.Rows(t, `
+# name | requests with a boundary before them | with a compaction | the boundary that it takes its summary from, from 1; 0: none
+before it              | [3]    | [2]      | [1]
+at it                  | [3]    | [3]      | [1]
+right after it         | [3]    | [4]      | [1]
+10 requests after it   | [3]    | [13]     | [1]
+11 requests after it   | [3]    | [14]     | [0]
+before and at it       | [3]    | [2, 3]   | [1, 0]
+before and after it    | [3]    | [2, 5]   | [1, 0]
+twice after it         | [3]    | [5, 6]   | [1, 0]
+one each               | [3, 6] | [3, 6]   | [1, 2]
+the one that was passed comes first | [3, 6] | [5, 6] | [1, 2]
+both before the first  | [3, 6] | [1, 2]   | [1, 0]
+both behind the second | [3, 6] | [13, 14] | [1, 2]
+10 requests after the second | [3, 6] | [16] | [2]
+`, func(name string, boundaries, at, from []int) {
+		conv := recorded(boundaries...)
+		tl := replayed(t, conv, compacting(t), replay.Options{CompactAt: at})
+		if len(tl.Events) != len(from) {
+			t.Fatalf("%d events, want %d", len(tl.Events), len(from))
 		}
-		return s
-	}
-	const none = 0
-	for _, tt := range []struct {
-		name   string
-		script *script
-		at     []int
-		want   []int // the boundary each compaction takes its summary from, 1-based
-	}{
-		{"before it", one(), []int{2}, []int{1}},
-		{"at it", one(), []int{3}, []int{1}},
-		{"right after it", one(), []int{4}, []int{1}},
-		{"10 requests after it", one(), []int{13}, []int{1}},
-		{"11 requests after it", one(), []int{14}, []int{none}},
-		{"before and at it", one(), []int{2, 3}, []int{1, none}},
-		{"before and after it", one(), []int{2, 5}, []int{1, none}},
-		{"twice after it", one(), []int{5, 6}, []int{1, none}},
-		{"one each", two(), []int{3, 6}, []int{1, 2}},
-		{"the one that was passed comes first", two(), []int{5, 6}, []int{1, 2}},
-		{"both before the first", two(), []int{1, 2}, []int{1, none}},
-		{"both behind the second", two(), []int{13, 14}, []int{1, 2}},
-		{"10 requests after the second", two(), []int{16}, []int{2}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conv := tt.script.load(t)
-			p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
-			for _, d := range stages(t) {
-				if d.Name == "autocompact" {
-					p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
-				}
+		for i, ev := range tl.Events {
+			want := "summary: a placeholder of 103 tokens"
+			if n := from[i]; n > 0 {
+				want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
 			}
-			tl := replayed(t, conv, p, replay.Options{CompactAt: tt.at})
-			if len(tl.Events) != len(tt.want) {
-				t.Fatalf("%d events, want %d", len(tl.Events), len(tt.want))
+			if *ev.Request != at[i] || !strings.HasSuffix(ev.Reason, want) {
+				t.Errorf("%s, before request %d: %s, want %s", name, *ev.Request, ev.Reason, want)
 			}
-			for i, ev := range tl.Events {
-				want := "summary: a placeholder of 103 tokens"
-				if n := tt.want[i]; n != none {
-					want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
-				}
-				if *ev.Request != tt.at[i] || !strings.HasSuffix(ev.Reason, want) {
-					t.Errorf("before request %d: %s, want %s", *ev.Request, ev.Reason, want)
-				}
-			}
-		})
-	}
+		}
+	})
 
 	// With the summary comes what was sent with it; a late one keeps what was said since, too: a prompt and an answer
 	// a request, and the next prompt.
-	p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
-	for _, d := range stages(t) {
-		if d.Name == "autocompact" {
-			p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
-		}
-	}
 	for at, want := range map[int]int{3: 2, 4: 2 + 3, 5: 2 + 5} {
-		if q := mains(replayed(t, one().load(t), p, replay.Options{CompactAt: []int{at}}))[at-1]; q.Messages != want {
-			t.Errorf("compacted before request %d: %d messages, want %d", at, q.Messages, want)
-		}
+		q := mains(replayed(t, recorded(3), compacting(t), replay.Options{CompactAt: []int{at}}))[at-1]
+		must.Equal(t, q.Messages, want, at)
 	}
 }
 
@@ -688,4 +658,15 @@ func (s *script) tell(steps string) *script {
 		}
 	}
 	return s
+}
+
+// compacting is the policy of the stage autocompact alone.
+func compacting(t *testing.T) *policy.Policy {
+	p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
+	for _, d := range stages(t) {
+		if d.Name == "autocompact" {
+			p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
+		}
+	}
+	return p
 }
