@@ -101,48 +101,44 @@ func TestCompareRoles(t *testing.T) {
 
 // A request on record is equal as a whole with the system prompt, the tools and the parameters that were sent alone.
 func TestCompareFrames(t *testing.T) {
-	const (
-		ask    = `"messages":[{"role":"user","content":"go"}]`
-		system = `"system":[{"type":"text","text":"be terse","cache_control":{"type":"ephemeral"}}]`
-		tools  = `"tools":[{"name":"Read","input_schema":{"b":1,"a":2}}]`
-		params = `"model":"m","max_tokens":5,"output_config":{"effort":"high"}`
-		body   = `{` + ask + `,` + system + `,` + tools + `,` + params + `}`
-	)
+	const body = `{"messages":[{"role":"user","content":"go"}],"system":[{"type":"text","text":"be terse","cache_control":{"type":"ephemeral"}}],"tools":[{"name":"Read","input_schema":{"b":1,"a":2}}],"model":"m","max_tokens":5,"output_config":{"effort":"high"}}`
 	got := &requests.SentBody{
 		System: []byte(`[{"text":"be terse","type":"text","cache_control":{"type":"ephemeral"}}]`), Tools: []byte(`[{"name":"Read","input_schema":{"a":2,"b":1}}]`),
 		Params: []requests.Param{{Name: "betas", Value: []byte(`["x"]`)}, {Name: "model", Value: []byte(`"m"`)}, {Name: "max_tokens", Value: []byte(`5`)}, {Name: "output_config", Value: []byte(`{"effort":"high"}`)}},
 	}
-	for name, tt := range map[string]struct{ sent, differ string }{
-		"equal":            {body, ""},
-		"in a log":         {`{"body":` + body + `}`, ""},
-		"not of the body":  {strings.Replace(body, `"model"`, `"stream":true,"metadata":{"user_id":"u"},"model"`, 1), ""},
-		"the bill":         {strings.Replace(body, `"system":[`, `"system":[{"type":"text","text":"x-anthropic-billing-header: a"},`, 1), ""},
-		"messages alone":   {`{` + ask + `}`, ""},
-		"sizes":            {`{` + ask + `,"system":{"chars":8},"tools":{"chars":9},"params":{"model":"m","max_tokens":5,"output_config":{"effort":"high"}}}`, ""},
-		"a text":           {strings.Replace(body, system, `"system":"x"`, 1), "system "},
-		"no tools":         {strings.Replace(body, tools, `"tools":[]`, 1), "tools "},
-		"left out":         {strings.Replace(body, tools+",", "", 1), "tools "},
-		"a breakpoint":     {strings.Replace(body, `,"cache_control":{"type":"ephemeral"}`, "", 1), "system "},
-		"the effort":       {strings.Replace(body, "high", "low", 1), "parameter output_config"},
-		"in the log":       {`{` + ask + `,"params":{"model":"n","max_tokens":5,"output_config":{"effort":"high"}}}`, "parameter model"},
-		"not sent":         {strings.Replace(body, `"max_tokens":5,`, "", 1), "parameter max_tokens"},
-		"not on record":    {strings.Replace(body, `"model"`, `"thinking":{"type":"adaptive"},"model"`, 1), "parameter thinking"},
-		"betas of the log": {strings.Replace(body, `"model"`, `"betas":["y"],"model"`, 1), "parameter betas"},
-	} {
-		list, _, err := ReadTrue("f", strings.NewReader(tt.sent))
-		if err != nil {
-			t.Fatal(err)
+	must.Rows(t, `
+# name | what of the body was sent otherwise, or all where nothing is named | how | what differs
+equal            | go | go | ""
+in a log         | ""  | {"body":BODY} | ""
+not of the body  | {"messages" | {"stream":true,"metadata":{"user_id":"u"},"messages" | ""
+the bill         | system":[ | system":[{"type":"text","text":"x-anthropic-billing-header: a"}, | ""
+messages alone   | "" | {"messages":[{"role":"user","content":"go"}]} | ""
+sizes            | "" | {"messages":[{"role":"user","content":"go"}],"system":{"chars":8},"tools":{"chars":9},"params":{"model":"m","max_tokens":5,"output_config":{"effort":"high"}}} | ""
+a text           | system":[{"type":"text","text":"be terse","cache_control":{"type":"ephemeral"}}] | system":"x" | "system "
+no tools         | [{"name":"Read","input_schema":{"b":1,"a":2}}] | [] | "tools "
+left out         | ,"tools":[{"name":"Read","input_schema":{"b":1,"a":2}}] | "" | "tools "
+a breakpoint     | ,"cache_control":{"type":"ephemeral"} | "" | "system "
+the effort       | high | low | parameter output_config
+in the log       | "" | {"messages":[{"role":"user","content":"go"}],"params":{"model":"n","max_tokens":5,"output_config":{"effort":"high"}}} | parameter model
+not sent         | ,"max_tokens":5 | "" | parameter max_tokens
+not on record    | ,"model" | ,"thinking":{"type":"adaptive"},"model" | parameter thinking
+betas of the log | ,"model" | ,"betas":["y"],"model" | parameter betas
+`, func(name, from, to, differ string) {
+		sent := strings.Replace(body, from, to, 1)
+		if from == "" {
+			sent = strings.Replace(to, "BODY", body, 1)
 		}
+		must.Equal(t, sent != body, name != "equal", name)
+		list, _, err := ReadTrue("f", strings.NewReader(sent))
+		must.Do(t, err)
 		c := &BodyComparison{Whole: true}
 		c.compareFrames(list[0].Frame, got)
-		var differ []string
+		var found []string
 		for _, d := range c.Differences {
-			differ = append(differ, d.Kind+" "+d.ID)
+			found = append(found, d.Kind+" "+d.ID)
 		}
-		if strings.Join(differ, ", ") != tt.differ || c.Whole != (tt.differ == "") {
-			t.Errorf("%s: %q, want %q; whole: %v", name, differ, tt.differ, c.Whole)
-		}
-	}
+		must.Both(strings.Join(found, ", "), c.Whole)(t, differ, differ == "", name)
+	})
 }
 
 // Bodies that name no answer are matched by what they ask for; others are of none.
