@@ -85,16 +85,19 @@ func JSON(t testing.TB, text string, into any) {
 func Rows(t *testing.T, text string, call any) {
 	t.Helper()
 	f := reflect.ValueOf(call)
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i := range lines {
-		lines[i], _, _ = strings.Cut(lines[i], "# ")
-	}
-	for i, row := range lines {
-		if strings.TrimSpace(row) == "" || row[0] == '\t' {
-			continue
+	var rows []string
+	steps := map[int][]string{}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		line, _, _ = strings.Cut(line, "# ")
+		if row := strings.TrimSpace(line); row != "" && line[0] == '\t' {
+			steps[len(rows)] = append(steps[len(rows)], row)
+		} else if row != "" {
+			rows = append(rows, row)
 		}
+	}
+	for n, row := range rows {
 		var in []reflect.Value
-		for i, cell := range strings.Split(strings.TrimSpace(row), " | ") {
+		for i, cell := range strings.Split(row, " | ") {
 			v := reflect.New(f.Type().In(i))
 			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
 				v.Elem().SetString(cell)
@@ -103,15 +106,8 @@ func Rows(t *testing.T, text string, call any) {
 			}
 			in = append(in, v.Elem())
 		}
-		if len(in) < f.Type().NumIn() {
-			var steps []string
-			for _, step := range lines[i+1:] {
-				if step == "" || step[0] != '\t' {
-					break
-				}
-				steps = append(steps, strings.TrimSpace(step))
-			}
-			in = append(in, reflect.ValueOf(steps))
+		if list := steps[n+1]; list != nil || len(in) < f.Type().NumIn() {
+			in = append(in, reflect.ValueOf(list))
 		}
 		before := t.Failed()
 		if f.Call(in); t.Failed() && !before {

@@ -64,11 +64,6 @@ func viewOf(t *testing.T, conv *session.Conversation, edits ...policy.Edit) *vie
 	return v
 }
 
-func text(kind jsonl.Kind, s string) *policy.Content {
-	c := policy.NewContent(kind, s)
-	return &c
-}
-
 // lines is a body as its messages, one a line.
 func lines(t *testing.T, b *wire.Body) []string {
 	t.Helper()
