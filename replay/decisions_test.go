@@ -622,7 +622,8 @@ func (s *script) tell(steps string) *script {
 		case "model":
 			s.model = rest
 		case "answer":
-			sent, list, _ := strings.Cut(rest, ": ")
+			i := strings.LastIndex(rest, ": ")
+			sent, list := rest[:i], rest[i+2:]
 			var u jsonl.Usage
 			if sent[0] == '{' {
 				object(sent, &u)
