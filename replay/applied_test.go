@@ -110,6 +110,9 @@ odd figures
 				s.edits(map[string]any{"type": "clear_all_20300101", "cleared_input_tokens": 5})
 			case "nothing":
 				s.edits()
+			case "":
+			default:
+				t.Fatalf("no step: %s", step)
 			}
 			s.result(id, 4000)
 		}
