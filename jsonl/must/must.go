@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,10 +72,11 @@ func Fail[T any](_ T, err error) func(t testing.TB, want string, what ...any) {
 }
 
 // Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ".
-// A cell is JSON where its parameter is no string or it is quoted. A row whose call fails the test is named.
+// A cell is JSON where its parameter is no string or it is quoted; {x*400} in it is x 400 times. A row whose call fails the test is named.
 func Rows(t *testing.T, text string, call any) {
 	t.Helper()
 	f := reflect.ValueOf(call)
+	repeated := regexp.MustCompile(`\{([^{}]*)\*(\d+)\}`)
 	for row := range strings.Lines(strings.TrimSpace(text)) {
 		if row, _, _ = strings.Cut(row, "# "); strings.TrimSpace(row) == "" {
 			continue
@@ -81,7 +84,12 @@ func Rows(t *testing.T, text string, call any) {
 		var in []reflect.Value
 		for i, cell := range strings.Split(strings.TrimSpace(row), " | ") {
 			v := reflect.New(f.Type().In(i))
-			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
+			cell = repeated.ReplaceAllStringFunc(strings.TrimSpace(cell), func(s string) string {
+				m := repeated.FindStringSubmatch(s)
+				n, _ := strconv.Atoi(m[2])
+				return strings.Repeat(m[1], n)
+			})
+			if v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
 				v.Elem().SetString(cell)
 			} else if err := json.Unmarshal([]byte(cell), v.Interface()); err != nil {
 				t.Fatalf("%s: %v", row, err)

@@ -39,10 +39,10 @@ func TestClearThinking(t *testing.T) {
 	}{
 		{"all", nil, "claude-sonnet-4-5", nil},
 		{"keep 3", &three, "claude-opus-4-5", nil},
-		{"keep 2", &two, "claude-opus-4-5", []string{"server_clear@6 m1"}},
+		{"keep 2", &two, "claude-opus-4-5", "server_clear@6 m1"},
 		{"keep 1: a tool loop goes together, a turn without thinking does not count", &one, "claude-opus-4-5",
-			[]string{"server_clear@3 m1", "server_clear@6 m3", "server_clear@6 m5"}},
-		{"by model: the last", new(int), "claude-sonnet-4-5-20250929", []string{"server_clear@3 m1", "server_clear@6 m3", "server_clear@6 m5"}},
+			"server_clear@3 m1, server_clear@6 m3, server_clear@6 m5"},
+		{"by model: the last", new(int), "claude-sonnet-4-5-20250929", "server_clear@3 m1, server_clear@6 m3, server_clear@6 m5"},
 		{"by model: all", new(int), "claude-sonnet-4-6", nil},
 	}
 	for _, tt := range tests {
@@ -74,7 +74,7 @@ assistant think b say done; meta say "a reminder"; assistant think c say done; p
 assistant think d say done; prompt last; assistant say done
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one})).All()
-	stagetest.Same(t, []string{"server_clear@5 m1", "server_clear@5 m4", "server_clear@5 m6"}, r.Edits())
+	stagetest.Same(t, "server_clear@5 m1, server_clear@5 m4, server_clear@5 m6", r.Edits())
 }
 
 // What a compaction takes out of view does not count, and what it keeps may come back.
@@ -92,7 +92,7 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 	r.All()
 	n := len(r.View.Edits())
 	r.Fire(policy.Project, 6, policy.Context{})
-	stagetest.Same(t, []string{"server_keep@7 m5"}, r.Edits()[n:])
+	stagetest.Same(t, "server_keep@7 m5", r.Edits()[n:])
 }
 
 func TestDefaultThinking(t *testing.T) {

@@ -95,7 +95,7 @@ func TestClearToolUsesStateless(t *testing.T) {
 	}
 	r.All()
 	edits := r.Edits()
-	want := []string{"server_keep@7 m2", "server_keep@7 m4", "server_keep@7 m6", "server_keep@7 m8"}
+	want := "server_keep@7 m2, server_keep@7 m4, server_keep@7 m6, server_keep@7 m8"
 	stagetest.Same(t, want, edits[len(edits)-4:])
 	stagetest.Same(t, r.View.Tokens(), r.View.PayloadTokens(), "payload")
 }
@@ -111,15 +111,15 @@ call d Memory 400; assistant say done
 		change func(*ClearToolUses)
 		want   []string
 	}{
-		{"all tools", always, []string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@3 m2.2"}},
-		{"excluded ones take no place among the kept", func(p *ClearToolUses) { always(p); p.ExcludeTools = []string{"Memory"} }, []string{"server_clear@2 m2"}},
+		{"all tools", always, "server_clear@2 m2, server_clear@2 m2.1, server_clear@3 m2.2"},
+		{"excluded ones take no place among the kept", func(p *ClearToolUses) { always(p); p.ExcludeTools = []string{"Memory"} }, "server_clear@2 m2"},
 		{"inputs too", func(p *ClearToolUses) {
 			always(p)
 			p.ExcludeTools = []string{"Memory"}
 			p.ClearToolInputs.All = true
-		}, []string{"server_clear@2 m2", "server_clear@2 m1"}},
+		}, "server_clear@2 m2, server_clear@2 m1"},
 		{"inputs of some", func(p *ClearToolUses) { always(p); p.ClearToolInputs.Tools = []string{"Memory"} },
-			[]string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@2 m1.1", "server_clear@3 m2.2"}},
+			"server_clear@2 m2, server_clear@2 m2.1, server_clear@2 m1.1, server_clear@3 m2.2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	r.All()
 	edits := r.Edits()
 	at := slices.Index(edits, "remove@0")
-	stagetest.Same(t, []string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:])
+	stagetest.Same(t, "server_keep@6 m1, server_keep@6 m5", edits[at+1:])
 	must.Rows(t, `
 1 | false
 3 | true
@@ -269,26 +269,23 @@ func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
 }
 
 func TestToolInputs(t *testing.T) {
-	tests := []struct {
-		plain any
-		want  ToolInputs
-		back  any
-	}{
-		{true, ToolInputs{All: true}, true},
-		{false, ToolInputs{}, false},
-		{"Bash", ToolInputs{Tools: []string{"Bash"}}, []any{"Bash"}},
-		{[]any{"Bash", "mcp__*"}, ToolInputs{Tools: []string{"Bash", "mcp__*"}}, []any{"Bash", "mcp__*"}},
-		{[]any{}, ToolInputs{}, false},
-	}
-	for _, tt := range tests {
+
+	must.Rows(t, `
+# plain | want | back
+true               | {"All":true}                 | true
+false              | {}                           | false
+Bash               | {"Tools":["Bash"]}           | ["Bash"]
+["Bash", "mcp__*"] | {"Tools":["Bash", "mcp__*"]} | ["Bash", "mcp__*"]
+[]                 | {}                           | false
+`, func(plain any, want ToolInputs, back any) {
 		var got ToolInputs
-		if err := got.DecodeParam(tt.plain); err != nil {
-			t.Errorf("%v: %v", tt.plain, err)
-			continue
+		if err := got.DecodeParam(plain); err != nil {
+			t.Errorf("%v: %v", plain, err)
+			return
 		}
-		stagetest.Same(t, tt.want, got, tt.plain)
-		stagetest.Same(t, tt.back, got.EncodeParam(), tt.plain)
-	}
+		stagetest.Same(t, want, got, plain)
+		stagetest.Same(t, back, got.EncodeParam(), plain)
+	})
 	for _, wrong := range []any{nil, 1, "", []any{1}, []any{""}, map[string]any{}} {
 		if err := new(ToolInputs).DecodeParam(wrong); err == nil {
 			t.Errorf("%v: no error", wrong)

@@ -27,9 +27,9 @@ func TestCompactAPITrigger(t *testing.T) {
 		want   []string
 	}{
 		{"150,000 is not over", 150000, nil, nil},
-		{"150,001", 150001, nil, []string{"summarize@2"}},
+		{"150,001", 150001, nil, "summarize@2"},
 		{"the least trigger, at it", 50000, func(p *CompactAPI) { p.Trigger = 50000 }, nil},
-		{"the least trigger, over it", 50001, func(p *CompactAPI) { p.Trigger = 50000 }, []string{"summarize@2"}},
+		{"the least trigger, over it", 50001, func(p *CompactAPI) { p.Trigger = 50000 }, "summarize@2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestCompactAPIOnce(t *testing.T) {
 	r.View.Join(0)
 	r.Fire(policy.Project, 0, policy.Context{})
 	r.Fire(policy.Project, 0, policy.Context{})
-	stagetest.Same(t, []string{"summarize@1"}, r.Edits())
+	stagetest.Same(t, "summarize@1", r.Edits())
 	if reason := r.View.Edits()[0].Reason; !strings.Contains(reason, "paused after the summary") {
 		t.Errorf("reason %q", reason)
 	}
@@ -139,7 +139,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 	r.Record = stagetest.Recording{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
 	r.Manual = map[int]bool{2: true}
 	r.All()
-	stagetest.Same(t, []string{"summarize@3"}, r.Edits())
+	stagetest.Same(t, "summarize@3", r.Edits())
 	e := r.View.Edits()[0]
 	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
 		t.Errorf("%+v", e)

@@ -124,7 +124,7 @@ assistant say done
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 3, policy.Context{Asked: &policy.ManualCompaction{Recorded: 0}})
-		stagetest.Same(t, want, stagetest.Order(r), keep)
+		stagetest.Same(t, want, r.Order(), keep)
 	})
 }
 
@@ -207,35 +207,32 @@ func TestAutocompactFails(t *testing.T) {
 		round(20+k, 10)
 	}
 	c.Play(`prompt again; assistant say done`)
-	for _, tt := range []struct {
-		retries, most int
-		size, tries   int
-		reason        string
-	}{
-		{3, 0, 272698, 6, "the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails"},
-		{3, 3, 272698, 4, "the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails"},
-		{1, 0, 19*24000 + 272698 - 10*24000 - 4*24000, 6, "after 1 retry: it fails"},
-		{0, 2, 19*24000 + 272698 - 13 - 10*24000 + 1, 3, "does not fit 168,000: it fails"},
-	} {
+	must.Rows(t, `
+# retries | most | size | tries | reason
+3 | 0 | 272698 | 6 | the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails
+3 | 3 | 272698 | 4 | the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails
+1 | 0 | 392698 | 6 | after 1 retry: it fails
+0 | 2 | 488686 | 3 | does not fit 168,000: it fails
+`, func(retries, most, size, tries int, reason string) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) {
-			p.Retries, p.Gap, p.MaxFailures = tt.retries, "unknown", tt.most
+			p.Retries, p.Gap, p.MaxFailures = retries, "unknown", most
 		})))
 		r.Used = func(k int) (int, int) { return 100000 + 55000*(k/20), 0 } // the threshold at the twenty-first request
 		r.All()
 		edits := r.View.Edits()
 		if len(edits) == 0 {
-			t.Fatalf("%+v: nothing was tried", tt)
+			t.Fatalf("%+v: nothing was tried", retries)
 		}
-		if len(edits) != tt.tries || r.View.Epoch() > 0 {
-			t.Errorf("%+v: %d tries, %d compactions", tt, len(edits), r.View.Epoch())
+		if len(edits) != tries || r.View.Epoch() > 0 {
+			t.Errorf("%+v: %d tries, %d compactions", retries, len(edits), r.View.Epoch())
 		}
 		for i, e := range edits {
-			if e.Kind != policy.KindFail || e.Call != nil || i == 0 && (e.Detail["input_tokens"] != tt.size || !strings.Contains(e.Reason, tt.reason)) {
-				t.Errorf("%+v: try %d is %s, %s %+v", tt, i+1, e.Kind, e.Reason, e.Detail)
+			if e.Kind != policy.KindFail || e.Call != nil || i == 0 && (e.Detail["input_tokens"] != size || !strings.Contains(e.Reason, reason)) {
+				t.Errorf("%+v: try %d is %s, %s %+v", retries, i+1, e.Kind, e.Reason, e.Detail)
 			}
-			must.Equal(t, tt.most > 0 && i == tt.most-1, strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", tt.most)), tt, e.Reason)
+			must.Equal(t, most > 0 && i == most-1, strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", most)), retries, e.Reason)
 		}
-	}
+	})
 }
 
 // A compaction's own request holds the messages as they were before this request's microcompaction, with a prefix of its
@@ -291,9 +288,7 @@ func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, 
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
 	r.Overhead = overhead
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	whole := r.View.Tokens() + p.PromptTokens
 	if p.Prefix == "session" {
 		whole += overhead
@@ -376,20 +371,21 @@ func TestAutocompactUnknownGap(t *testing.T) {
 
 // A round that covers the gap and the marker with it is one retry.
 func TestAutocompactMarkerCovered(t *testing.T) {
-	for excess, want := range map[int]struct{ retries, sent int }{
-		88: {1, 88 - 101 + 13}, // the first round, of 101, leaves room for exactly the marker
-		89: {2, 89 - 101 + 13 - 104},
-		87: {1, 87 - 101 + 13},
-	} {
+	must.Rows(t, `
+# excess | retries | sent
+88 | 1 | 0  # the first round, of 101, leaves room for exactly the marker
+89 | 2 | -103
+87 | 1 | -1
+`, func(excess, retries, sent int) {
 		c := stagetest.Talk(`prompt go; call a Read %d  # 1 + 4 + 96`, 4*96)
 		for i := range 6 {
 			c.Play(`call %v Read 400`, i)
 		}
 		call, limit, _ := compactionCall(t, c, auto(nil), 0, excess)
-		if call.Retries != want.retries || call.Input-limit != want.sent {
-			t.Errorf("%d over: %d retries, %d over the limit; want %+v", excess, call.Retries, call.Input-limit, want)
+		if call.Retries != retries || call.Input-limit != sent {
+			t.Errorf("%d over: %d retries, %d over the limit; want %+v", excess, call.Retries, call.Input-limit, excess)
 		}
-	}
+	})
 }
 
 // What the session's prefix adds counts against the limit, once.
@@ -407,9 +403,7 @@ session | -699 | 700 | true
 		p := auto(func(p *Autocompact) { p.Prefix, p.Retries = prefix, 0 })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
 		r.Overhead = 700
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		alone := r.View.Tokens() + 1257
 		limits(r).Effective = alone - excess
 		r.Used = func(int) (int, int) { return 155000, 0 }

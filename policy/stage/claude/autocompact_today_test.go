@@ -78,7 +78,7 @@ func TestAutocompactAhead(t *testing.T) {
 	r := stagetest.NewRun(t, stagetest.Uses(5), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.Ahead = 80 })))
 	r.Used = func(k int) (int, int) { return []int{100000, 120000, 135000, 140000, 156000, 20000, 20000}[k], 0 }
 	r.All()
-	if diff := cmp.Diff([]string{"call@3 m0", "summarize@5"}, r.Edits()); diff != "" {
+	if diff := cmp.Diff("call@3 m0, summarize@5", r.Edits()); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
 	}
 	edits := r.View.Edits()
@@ -96,7 +96,7 @@ func TestAutocompactIdle(t *testing.T) {
 		want []string
 	}{
 		{53 * time.Minute, 120000, nil},
-		{54 * time.Minute, 120000, []string{"summarize@4"}},
+		{54 * time.Minute, 120000, "summarize@4"},
 		{54 * time.Minute, 99999, nil},
 	} {
 		c := stagetest.Uses(4)

@@ -116,7 +116,7 @@ func TestContextCollapseRecorded(t *testing.T) {
 				}
 			}
 			stagetest.Same(t, tt.want, got)
-			stagetest.Same(t, tt.shown, stagetest.Order(r))
+			stagetest.Same(t, tt.shown, r.Order())
 			stagetest.Same(t, tt.calls, calls)
 		})
 	}
@@ -124,27 +124,24 @@ func TestContextCollapseRecorded(t *testing.T) {
 
 func TestContextCollapseSource(t *testing.T) {
 	recorded, rule := []string{"commit m2-m3"}, []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"}
-	for _, tt := range []struct {
-		source string
-		record bool
-		want   []string
-	}{
-		{"auto", true, recorded},
-		{"auto", false, rule},
-		{"recorded", true, recorded},
-		{"recorded", false, nil},
-		{"simulated", true, rule},
-		{"simulated", false, rule},
-		{"both", true, recorded},
-		{"both", false, rule},
-	} {
+	must.Rows(t, `
+# source | record | want
+auto      | true  | ["commit m2-m3"]
+auto      | false | ["stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"]
+recorded  | true  | ["commit m2-m3"]
+recorded  | false | null
+simulated | true  | ["stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"]
+simulated | false | ["stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"]
+both      | true  | ["commit m2-m3"]
+both      | false | ["stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"]
+`, func(source string, record bool, want []string) {
 		c := turns(2)
-		if tt.record {
+		if record {
 			commit(c, 2, 3, 4)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), followed(tt.source)))
-		stagetest.Same(t, tt.want, acts(prepare(t, r, 1000)), tt.source)
-	}
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), followed(source)))
+		stagetest.Same(t, want, acts(prepare(t, r, 1000)), source)
+	})
 }
 
 // With both, the rule commits what the client staged, and goes on where the record ends.

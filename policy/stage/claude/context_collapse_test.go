@@ -72,7 +72,7 @@ func TestContextCollapseExample(t *testing.T) {
 		edits := prepare(t, r, 0)
 		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
 		must.Say(t, "recorded, line 90: a span staged, risk 0.12 recorded, line 91", edits[0].Reason, edits[1].Reason)
-		stagetest.Same(t, want, stagetest.Order(r))
+		stagetest.Same(t, want, r.Order())
 		s1 := r.View.IDs()[2]
 		if got := r.View.Replacement(policy.Target{Item: s1}).Text; got != content || r.View.Role(s1) != session.User {
 			t.Errorf("the %s's placeholder is %q", r.View.Role(s1), got)
@@ -89,7 +89,7 @@ func TestContextCollapseExample(t *testing.T) {
 		}
 		edits := prepare(t, r, 100)
 		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
-		stagetest.Same(t, want, stagetest.Order(r))
+		stagetest.Same(t, want, r.Order())
 		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
 		must.Say(t, "true true true", strings.HasPrefix(text, `<collapsed id="`), strings.HasSuffix(text, "</collapsed>"), strings.Contains(text, "6. All user messages:"))
 	})
@@ -146,9 +146,7 @@ func TestContextCollapseFigures(t *testing.T) {
 func TestContextCollapseDropped(t *testing.T) {
 	dropped := func(items ...policy.ItemID) *stagetest.Bench {
 		r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt, p.Target = 1000, 941 })))
-		for m := range r.C.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		for _, id := range items {
 			must.Get(r.View.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}))(t)
 		}
@@ -173,20 +171,18 @@ func TestContextCollapseAuto(t *testing.T) {
 	w := DefaultWindow()
 	w.ReserveCap = 20000
 	limits := w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000})
-	for _, tt := range []struct {
-		stage, commit, target int
-		want                  [3]int
-	}{
-		{0, 0, 0, [3]int{147000, 167000, 147000}},
-		{0, 100000, 0, [3]int{80000, 100000, 80000}},
-		{90000, 100000, 0, [3]int{90000, 100000, 90000}},
-		{0, 0, 120000, [3]int{147000, 167000, 120000}},
-	} {
-		p := &ContextCollapse{StageAt: tt.stage, CommitAt: tt.commit, Target: tt.target}
+	must.Rows(t, `
+# stage | commit | target | want
+0     | 0      | 0      | [147000,167000,147000]
+0     | 100000 | 0      | [80000,100000,80000]
+90000 | 100000 | 0      | [90000,100000,90000]
+0     | 0      | 120000 | [147000,167000,120000]
+`, func(stage, commit, target int, want [3]int) {
+		p := &ContextCollapse{StageAt: stage, CommitAt: commit, Target: target}
 		var got [3]int
 		got[0], got[1], got[2] = p.Thresholds(limits)
-		stagetest.Same(t, tt.want, got, tt)
-	}
+		stagetest.Same(t, want, got, stage)
+	})
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
 	p := &ContextCollapse{}
 	a, b, c := p.Thresholds(w.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 32000}))
@@ -246,9 +242,7 @@ prompt wait; answers result c late; assistant say x*400; prompt more; assistant 
 			tt.make(c)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil)))
 			r.Used = func(int) (int, int) { return 100, 0 }
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
 			stagetest.Same(t, tt.want, acts(r.View.Edits()))
 		})
@@ -257,23 +251,20 @@ prompt wait; answers result c late; assistant say x*400; prompt more; assistant 
 
 // A summary is a request of its own.
 func TestContextCollapseCall(t *testing.T) {
-	for _, tt := range []struct {
-		prefix string
-		want   policy.Call
-	}{
-		{"own", policy.Call{Kind: "collapse", Prompt: 1351, Input: 100 + 1351, Output: 10, Prefix: "own"}},
-		{"session", policy.Call{Kind: "collapse", Prompt: 1351, Output: 10, Prefix: "session"}},
-	} {
-		r := stagetest.NewRun(t, turns(2), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Prefix, p.CommitAt = tt.prefix, 1000 })))
+	must.Rows(t, `
+own     | {"Input":1451,"Kind":"collapse", "Output":10,"Prefix":"own", "Prompt":1351}
+session | {"Kind":"collapse", "Output":10,"Prefix":"session", "Prompt":1351}
+`, func(prefix string, theWant policy.Call) {
+		r := stagetest.NewRun(t, turns(2), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Prefix, p.CommitAt = prefix, 1000 })))
 		e := prepare(t, r, 500)[0]
-		stagetest.Same(t, &tt.want, e.Call, tt.prefix)
+		stagetest.Same(t, &theWant, e.Call, prefix)
 		if want := (map[string]int{"span_tokens": 100, "span_turns": 1, "risk_percent": 0}); !cmp.Equal(e.Detail, want) {
 			t.Errorf("detail %v", e.Detail)
 		}
 		if want := "used 500 >= stage_at 1: 1 turn of 100 tokens staged, risk 0.00; summary: a placeholder of 10 tokens"; e.Reason != want {
 			t.Errorf("reason %q", e.Reason)
 		}
-	}
+	})
 	c := turns(2)
 	c.Agent = "acompact-1"
 	if edits := prepare(t, stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil))), 500); len(edits) > 0 {
@@ -336,12 +327,12 @@ func TestContextCollapseFolds(t *testing.T) {
 	c := turns(4)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil)))
 	prepare(t, r, 1000)
-	if diff := cmp.Diff([]string{collapsedLabel, collapsedLabel, collapsedLabel, collapsedLabel, "m8"}, stagetest.Order(r)); diff != "" {
+	if diff := cmp.Diff([]string{collapsedLabel, collapsedLabel, collapsedLabel, collapsedLabel, "m8"}, r.Order()); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
 	}
 	stagetest.Same(t, []string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000)))
 	edits := prepare(t, r, 1000)
-	must.Say(t, "0 2", len(edits), len(stagetest.Order(r)))
+	must.Say(t, "0 2", len(edits), len(r.Order()))
 }
 
 // An outline of placeholders quotes no more of all of them than it would of one, so that many fold into less.

@@ -175,7 +175,7 @@ answers result b b result a a; assistant say done
 	stagetest.Same(t, []string(nil), r.Edits())
 	c.Play(`prompt more; call e Read 40; assistant say done`)
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	stagetest.Same(t, []string{"cache_edit@3 m3.1", "cache_edit@3 m3", "cache_edit@3 m2.1"}, r.Edits())
+	stagetest.Same(t, "cache_edit@3 m3.1, cache_edit@3 m3, cache_edit@3 m2.1", r.Edits())
 }
 
 // Six results, then eight parallel ones: the six may be deleted, and of the eight none before they were sent.
@@ -191,7 +191,7 @@ func TestMicrocompactCachedUnsent(t *testing.T) {
 	}
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(12, 5))).All()
-	want := []string{"cache_edit@8 m2", "cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@8 m10", "cache_edit@8 m12"}
+	want := "cache_edit@8 m2, cache_edit@8 m4, cache_edit@8 m6, cache_edit@8 m8, cache_edit@8 m10, cache_edit@8 m12"
 	stagetest.Same(t, want, r.Edits())
 }
 
@@ -226,7 +226,7 @@ func TestMicrocompactCachedTimeDidNothing(t *testing.T) {
 	c.Play(`prompt "and now"; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil), stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))
 	r.At = map[int]time.Time{4: at.Add(2 * time.Hour)}
-	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4"}, r.All().Edits())
+	stagetest.Same(t, "cache_edit@4 m2, cache_edit@4 m4", r.All().Edits())
 }
 
 // After a compaction the state starts again: what it kept is sent whole.
@@ -268,7 +268,7 @@ func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 	}
 	r.All()
 	stagetest.Same(t, []string{"m2>m8"}, pins(r.View))
-	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4", "remove@0", "cache_edit@5 m2"}, r.Edits())
+	stagetest.Same(t, "cache_edit@4 m2, cache_edit@4 m4, remove@0, cache_edit@5 m2", r.Edits())
 }
 
 // What the client keeps to itself carries nothing.

@@ -476,9 +476,7 @@ func TestResultEstimateParts(t *testing.T) {
 			c.Play(`call b Read %d; assistant say done`, 4*10)
 			p := bySize(func(p *MicrocompactSize) { p.KeepRecent, p.Target, p.Manual = 0, 0, true })
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			stagetest.Same(t, tt.want, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), "estimate")
 			r.Fire(policy.Prepare, 3, policy.Context{})
 			stagetest.Same(t, tt.want+10, r.View.Edits()[0].Detail["pre_tokens"])

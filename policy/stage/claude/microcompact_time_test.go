@@ -21,7 +21,7 @@ func TestMicrocompactTimeGap(t *testing.T) {
 	}{
 		{"59 minutes", 59 * time.Minute, "", nil},
 		{"60 minutes", time.Hour, "", nil},
-		{"60 minutes and 1 ms", time.Hour + time.Millisecond, "", []string{"clear@8 m2"}},
+		{"60 minutes and 1 ms", time.Hour + time.Millisecond, "", "clear@8 m2"},
 		{"in a subagent", 2 * time.Hour, "a1", nil},
 	}
 	for _, tt := range tests {
@@ -85,7 +85,7 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 	// Requests 5 and 6 follow long pauses; at the first, d and c are old and e is kept.
 	r.At = map[int]time.Time{4: c.Messages[early].Time.Add(2 * time.Hour), 5: c.Messages[array].Time.Add(2 * time.Hour)}
 	r.All()
-	want := []string{"clear@5 m4", "clear@5 m9", "clear@6 m8"}
+	want := "clear@5 m4, clear@5 m9, clear@6 m8"
 	stagetest.Same(t, want, r.Edits())
 	for _, m := range []int{other, cleared, array} {
 		must.Equal(t, r.Shown(m), "", m)
@@ -123,7 +123,7 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 		}
 	}
 	r.All()
-	stagetest.Same(t, []string{"clear@2 m2", "summarize@0", "clear@3 m4"}, r.Edits())
+	stagetest.Same(t, "clear@2 m2, summarize@0, clear@3 m4", r.Edits())
 }
 
 func TestMicrocompactTimeKeepRecent(t *testing.T) {
@@ -134,10 +134,10 @@ func TestMicrocompactTimeKeepRecent(t *testing.T) {
 	}{
 		{4, nil, nil},
 		{5, nil, nil},
-		{6, nil, []string{"clear@8 m2"}},
-		{7, nil, []string{"clear@9 m2", "clear@9 m4"}},
+		{6, nil, "clear@8 m2"},
+		{7, nil, "clear@9 m2, clear@9 m4"},
 		{1, func(p *MicrocompactTime) { p.KeepRecent = 1 }, nil},
-		{1, func(p *MicrocompactTime) { p.KeepRecent = 0 }, []string{"clear@3 m2"}},
+		{1, func(p *MicrocompactTime) { p.KeepRecent = 0 }, "clear@3 m2"},
 		{0, func(p *MicrocompactTime) { p.KeepRecent = 0 }, nil},
 	} {
 		p := *defineMicrocompactTime().Params.(*MicrocompactTime)

@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"slices"
 	"strings"
 	"testing"
@@ -260,32 +261,31 @@ func TestPostCompactFiles(t *testing.T) {
 
 // TestPostCompactSkills holds those of the skills: 5,000 one, 25,000 together.
 func TestPostCompactSkills(t *testing.T) {
-	for _, tt := range []struct{ name, skills, want string }{
-		{"below, at and above what one may weigh", "4999 5000 5001", "s2 s1 s0: 5000 5000 4999"},
-		{"five full ones fit, a sixth does not", strings.Repeat("5000 ", 6), "s5 s4 s3 s2 s1: 5000 5000 5000 5000 5000"},
-		{"one that does not fit is passed over", "1 5000 4999 5000 5000 5000 5000", "s6 s5 s4 s3 s2 s0: 5000 5000 5000 5000 4999 1"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go`)
-			for i, size := range strings.Fields(tt.skills) {
-				var n int
-				fmt.Sscan(size, &n)
-				answeredCall(c, "Skill", input("skill", fmt.Sprintf("s%d", i)), "Launching skill")
-				c.Play(`meta say x*%d`, 4*n)
-			}
-			c.Play(`assistant say done`)
-			got := compactedAt(t, c, len(c.Requests), after(nil), nil)
-			if len(got) != 1 {
-				t.Fatalf("%d messages", len(got))
-			}
-			line := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(got[0][0], "<invoked skills: "), ">"), ",", "") + ":"
-			for _, b := range got[0][1:] {
-				_, text, _ := strings.Cut(b, ">\n")
-				line += fmt.Sprint(" ", len(text)/4)
-			}
-			stagetest.Same(t, tt.want, line)
-		})
-	}
+	must.Rows(t, `
+# name | skills | want
+below, at and above what one may weigh | 4999 5000 5001                   | s2 s1 s0: 5000 5000 4999
+five full ones fit, a sixth does not | "5000 5000 5000 5000 5000 5000 " | s5 s4 s3 s2 s1: 5000 5000 5000 5000 5000
+one that does not fit is passed over | 1 5000 4999 5000 5000 5000 5000  | s6 s5 s4 s3 s2 s0: 5000 5000 5000 5000 4999 1
+`, func(_, skills, want string) {
+		c := stagetest.Talk(`prompt go`)
+		for i, size := range strings.Fields(skills) {
+			var n int
+			fmt.Sscan(size, &n)
+			answeredCall(c, "Skill", input("skill", fmt.Sprintf("s%d", i)), "Launching skill")
+			c.Play(`meta say x*%d`, 4*n)
+		}
+		c.Play(`assistant say done`)
+		got := compactedAt(t, c, len(c.Requests), after(nil), nil)
+		if len(got) != 1 {
+			t.Fatalf("%d messages", len(got))
+		}
+		line := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(got[0][0], "<invoked skills: "), ">"), ",", "") + ":"
+		for _, b := range got[0][1:] {
+			_, text, _ := strings.Cut(b, ">\n")
+			line += fmt.Sprint(" ", len(text)/4)
+		}
+		stagetest.Same(t, want, line)
+	})
 }
 
 // TestPostCompactState is which files are attached: not what the round's own microcompaction cleared, nor what is

@@ -63,9 +63,7 @@ resumed: from the end        | 1T 1T 4000T 4000T 4000T 4000T 4000T | 5
 				c.User(session.ClassMeta, p)
 			}
 			r := stagetest.NewRun(t, c)
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			keep := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight})
 			want := r.View.IDs()[len(c.Messages)-theWant:]
 			must.Equal(t, keep, want)
@@ -85,9 +83,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 		}
 	}
 	r := stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	s := &sessionMemory{SessionMemory: *memory(nil)}
 	// 10,000 tokens and 5 texts from the second result on.
 	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), r.View.IDs()[1:])
@@ -103,9 +99,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	c.Assistant(lines...)
 	c.Prompt("")
 	r = stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{1, 2})
 }
 
@@ -201,7 +195,11 @@ what shrank does not count against it | [[90000, 0], [30000, 0], [34999, 0], [35
 
 // TestSessionMemoryCall: an update sends what stands up to the response, not the results that have joined since.
 func TestSessionMemoryCall(t *testing.T) {
-	for prefix, want := range map[string]int{"session": 700 + 1000 + 3000, "own": 1000 + 3000} {
+	must.Rows(t, `
+# prefix | want
+session | 4700
+own     | 4000
+`, func(prefix string, want int) {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, weighing(996))
 		c.Play(`
@@ -214,7 +212,7 @@ answers result a x*%d
 		r.All()
 		want := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
 		stagetest.Same(t, want, r.View.Edits()[0].Call)
-	}
+	})
 }
 
 // chat is a conversation of n prompts and answers, 100 tokens each.
@@ -295,15 +293,25 @@ func TestSessionMemoryFirst(t *testing.T) {
 
 // TestSessionMemoryThreshold: at the threshold, and not below; the result has to come to less.
 func TestSessionMemoryThreshold(t *testing.T) {
-	for used, want := range map[int]bool{166999: false, 167000: true, 167001: true} {
+	must.Rows(t, `
+# used | want
+166999 | false
+167000 | true
+167001 | true
+`, func(used int, want bool) {
 		r := full(stagetest.NewRun(t, chat(3), stagetest.Start(t, defineSessionMemory(), memory(nil))), 1)
 		r.Used = func(k int) (int, int) { return used, 0 }
 		r.Record.Memory = "notes"
 		r.All()
 		stagetest.Same(t, want, r.View.Epoch() > 0, used)
-	}
+	})
 	// 300 tokens are kept, and the summary is of 12: (312 x 4)/3 = 416.
-	for limit, want := range map[int]bool{415: false, 416: false, 417: true} {
+	must.Rows(t, `
+# limit | want
+415 | false
+416 | false
+417 | true
+`, func(limit int, want bool) {
 		c := chat(2)
 		c.User(session.ClassPrompt, weighing(100))
 		c.Play(`assistant say so`)
@@ -318,7 +326,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 		}
 		r.All()
 		stagetest.Same(t, want, r.View.Epoch() > 0, limit)
-	}
+	})
 }
 
 // TestSessionMemoryCovers: the outline tells what stood up to the last update, the messages kept tell the rest.

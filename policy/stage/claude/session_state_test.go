@@ -135,21 +135,19 @@ func TestPostCompactAnnounced(t *testing.T) {
 	defer f.Close()
 	conv := f.Main
 	w := stagetest.Quarter{Conv: conv}
-	for name, tt := range map[string]struct {
-		keep []string
-		want []string
-	}{
-		"nothing kept":           {nil, []string{"<deferred tools>\nA: one\nC: three\nD: four", "<agent listing>\n- x: does", "be brief"}},
-		"the second change kept": {[]string{"b"}, []string{"<deferred tools>\nA: one\nC: three", "<agent listing>\n- x: does", "be brief"}},
-		"all kept":               {[]string{"h", "a", "b", "c"}, nil},
-	} {
+	must.Rows(t, `
+# name | keep | want
+nothing kept           | null                 | ["<deferred tools>\nA: one\nC: three\nD: four", "<agent listing>\n- x: does", "be brief"]
+the second change kept | ["b"]                | ["<deferred tools>\nA: one\nC: three", "<agent listing>\n- x: does", "be brief"]
+all kept               | ["h", "a", "b", "c"] | null
+`, func(name string, theKeep, want []string) {
 		v := view.New(conv, w, w)
 		for m := range conv.Messages {
 			v.Join(m)
 		}
 		var keep []policy.ItemID
 		for m := range conv.Messages {
-			for _, uuid := range tt.keep {
+			for _, uuid := range theKeep {
 				if conv.Messages[m].UUID == uuid {
 					keep = append(keep, policy.ItemID(m))
 				}
@@ -170,6 +168,6 @@ func TestPostCompactAnnounced(t *testing.T) {
 				got = append(got, text)
 			}
 		}
-		stagetest.Same(t, tt.want, got, name)
-	}
+		stagetest.Same(t, want, got, name)
+	})
 }

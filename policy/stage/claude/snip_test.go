@@ -297,18 +297,27 @@ func TestSnipStart(t *testing.T) {
 
 // TestSnipTrialNotation: ID@REQUEST, several ids with commas.
 func TestSnipTrialNotation(t *testing.T) {
-	for text, want := range map[string][]SnipTrial{
-		"abc123@5":           {{"abc123", 5}},
-		"abc123,def456@12":   {{"abc123", 12}, {"def456", 12}},
-		" abc123 , def456@1": {{"abc123", 1}, {"def456", 1}},
-		abc123 + "@5":        {{abc123, 5}},
-		"":                   nil, "abc123": nil, "abc123@": nil, "@5": nil, "abc123,@5": nil, "abc123@0": nil, "abc123@-1": nil, "abc123@x": nil, "a@b@5": nil,
-	} {
+	must.Rows(t, `
+# text | want
+abc123@5             | [["abc123",5]]
+abc123,def456@12     | [["abc123",12],["def456",12]]
+" abc123 , def456@1" | [["abc123",1],["def456",1]]
+053a4ff8-d100-4000-8000-000000000000@5 | [["053a4ff8-d100-4000-8000-000000000000",5]]
+""                   | null
+abc123               | null
+abc123@              | null
+@5                   | null
+abc123,@5            | null
+abc123@0             | null
+abc123@-1            | null
+abc123@x             | null
+a@b@5                | null
+`, func(text string, want []SnipTrial) {
 		got, err := ParseSnipTrials(text)
 		if (err == nil) != (want != nil) || !slices.Equal(got, want) {
 			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
 		}
-	}
+	})
 	var one SnipTrial
 	for _, plain := range []any{nil, 5, true, "abc123", "a,b@5", []any{"a@5"}} {
 		if err := one.DecodeParam(plain); err == nil {

@@ -190,25 +190,21 @@ func TestBudgetPerMessage(t *testing.T) {
 		tool string
 		n    int
 	}
-	tests := []struct {
-		name  string
-		limit int
-		round []res
-		want  []int // persisted, by place in the round
-	}{
-		{"at the limit", 150000, []res{{"Bash", 100000}, {"Bash", 50000}}, nil},
-		{"one over: the largest", 200000, []res{{"Bash", 50001}, {"Bash", 150000}}, []int{1}},
-		{"until under", 100, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},
-		{"the rest at the limit", 60, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},
-		{"the rest over", 59, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{0, 1, 2}},
-		{"equal ones: the first", 100, []res{{"Bash", 60}, {"Bash", 60}}, []int{0}},
-		{"without a limit of its own not counted", 100, []res{{"Read", 5000}, {"Bash", 100}}, nil},
-	}
-	for _, tt := range tests {
+
+	must.Rows(t, `
+# name | limit | round | want
+at the limit          | 150000 | [["Bash",100000],["Bash",50000]] | null
+one over: the largest | 200000 | [["Bash",50001],["Bash",150000]] | [1]
+until under           | 100    | [["Bash",60],["Bash",80],["Bash",70]] | [1,2]
+the rest at the limit | 60     | [["Bash",60],["Bash",80],["Bash",70]] | [1,2]
+the rest over         | 59     | [["Bash",60],["Bash",80],["Bash",70]] | [0,1,2]
+equal ones: the first | 100    | [["Bash",60],["Bash",60]]        | [0]
+without a limit of its own not counted | 100    | [["Read",5000],["Bash",100]]     | null
+`, func(name string, theLimit int, round []res, want []int) {
 		for _, apart := range []bool{false, true} {
 			c := stagetest.Talk(`prompt go`)
 			var uses, res []stagetest.BlockText
-			for i, x := range tt.round {
+			for i, x := range round {
 				id := string(rune('a' + i))
 				uses, res = append(uses, stagetest.Use(id, x.tool)), append(res, stagetest.Result(id, strings.Repeat("x", x.n)))
 			}
@@ -225,16 +221,16 @@ func TestBudgetPerMessage(t *testing.T) {
 				}
 			}
 			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(limit(tt.limit)))).All()
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(limit(theLimit)))).All()
 			var got []int
 			for i, x := range at {
 				if r.View.Replacement(x) != nil {
 					got = append(got, i)
 				}
 			}
-			must.Equal(t, got, tt.want, tt.name, apart)
+			must.Equal(t, got, want, name, apart)
 		}
-	}
+	})
 }
 
 // Rounds do not add up, a round at the limit is left, and a result over its own limit is replaced once, at the
@@ -251,7 +247,7 @@ func TestBudgetSticky(t *testing.T) {
 	big := c.Call("e", "Bash", 151)
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
-	stagetest.Same(t, []string{"persist@5 m10"}, r.Edits(), "edits")
+	stagetest.Same(t, "persist@5 m10", r.Edits(), "edits")
 	for _, at := range []int{first, left, late} {
 		must.Equal(t, r.Shown(at), "", at)
 	}
@@ -272,5 +268,5 @@ func TestBudgetFrozenCounts(t *testing.T) {
 	r.Fire(policy.Prepare, 1, policy.Context{}) // asked in between: the first result is frozen
 	r.View.Join(3)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	stagetest.Same(t, []string{"persist@2 m3"}, r.Edits(), "edits")
+	stagetest.Same(t, "persist@2 m3", r.Edits(), "edits")
 }

@@ -55,16 +55,14 @@ func TestCodexCompactionLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			r.Window, r.Last = tt.window, lastUsed(c, tt.total)
 			r.Fire(policy.Prepare, 1, policy.Context{})
 			want := []string{"m0", "m1", "m2"}
 			if tt.want {
 				want = []string{"m0", "summary", "m2"} // the summary before the prompt that begins the turn
 			}
-			stagetest.Same(t, want, stagetest.Order(r))
+			stagetest.Same(t, want, r.Order())
 		})
 	}
 }
@@ -79,12 +77,10 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	} {
 		c := stagetest.Talk(`prompt go; assistant use a Read; answers result a %q`, text)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = lastUsed(c, total)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), total, weight)
+		stagetest.Same(t, want, r.Order(), total, weight)
 	}
 	// Characters that JSON escapes, and those of more bytes, count as they are written.
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
@@ -112,12 +108,10 @@ func TestCodexCompactionQueued(t *testing.T) {
 	c.Messages[c.Prompt("and that")].Marks |= session.Queued
 	c.Play(`meta say "a reminder"`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Last = lastUsed(c, 180000)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	stagetest.Same(t, []string{"m0", "m3", "summary", "m5", "m6"}, stagetest.Order(r))
+	stagetest.Same(t, []string{"m0", "m3", "summary", "m5", "m6"}, r.Order())
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
@@ -140,11 +134,9 @@ an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
 				c.Play(`prompt x*%d; assistant say done`, n)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			r.Fire(policy.Manual, 3, policy.Context{})
-			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
+			stagetest.Same(t, want, r.Order())
 			cut := ""
 			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
@@ -194,11 +186,9 @@ func TestCodexCompactionBlocks(t *testing.T) {
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
 		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = &tokens })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), tokens)
+		stagetest.Same(t, want, r.Order(), tokens)
 		stagetest.Same(t, "", r.Block(at, 0), tokens)
 		if got, want := strings.Count(r.Block(at, 1), "b"), map[int]int{30: 4*30 - 20, 10: 4*10 - 20}[tokens]; got != want {
 			t.Errorf("%d tokens: %d characters of the larger text, want %d", tokens, got, want)
@@ -217,9 +207,7 @@ func TestCodexCompactionSummary(t *testing.T) {
 	} {
 		c := stagetest.Talk(`prompt go; assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Summary = tt.choices })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
 		got := r.View.Edits()[0].Insert[0]
 		if got.Role != "user" || len(got.Contents) != tt.want || !strings.HasPrefix(got.Contents[0].Text, "Another language model started to solve this problem") {
@@ -248,9 +236,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		p := codex(func(p *CodexCompaction) { p.Prompt = 50 })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
 		r.Overhead = 700
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		whole := r.View.Tokens() + 50
 		r.Window = whole + 700 - over
 		r.Fire(policy.Manual, 6, policy.Context{})
@@ -281,12 +267,10 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 			c.Play(`assistant use b Read; answers result b x`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = form })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = lastUsed(c, 180000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), form, inTurn)
+		stagetest.Same(t, want, r.Order(), form, inTurn)
 		summary := slices.Concat(r.View.Edits()[0].Insert, r.View.Edits()[0].Tail)
 		for i := range summary {
 			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (form != formLocal) {
@@ -319,11 +303,9 @@ func TestCodexCompactionRetained(t *testing.T) {
 		}
 		p := codex(func(p *CodexCompaction) { p.Form, p.UserTokens = formRemoteV2, tt.limit })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
-		stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "), tt.sizes)
+		stagetest.Same(t, tt.want, r.Order(), tt.sizes)
 	}
 }
 
@@ -346,9 +328,7 @@ claude-opus-4-5 | encrypted | 179999 | false
 		c.Assistant(thought, stagetest.Say("done"))
 		c.Prompt("once more") // begins a turn: not in the history
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Reasoning = reasoning })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = lastUsed(c, total)
 		stage := &codexCompaction{CodexCompaction: *codex(func(p *CodexCompaction) { p.Reasoning = reasoning })}
 		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: model, Last: r.Last})
@@ -375,9 +355,7 @@ func TestCodexReasoningReadBack(t *testing.T) {
 		c.Messages[m].Model, c.Messages[m].Usage.Thinking = c.Model, 1000
 	}
 	r := stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
 	for _, tt := range []struct {
 		restarts  []session.Restart
@@ -406,9 +384,7 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 		c := stagetest.Uses(6)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formRemoteV2 })))
 		r.Overhead = 700
-		for m := range len(c.Messages) {
-			r.View.Join(m)
-		}
+		r.Join()
 		whole := r.View.Tokens() + 700
 		r.Window = whole - over
 		r.Fire(policy.Manual, 6, policy.Context{})
@@ -498,7 +474,7 @@ func TestCodexCompactionModelChange(t *testing.T) {
 			if tt.want {
 				want = []string{"m0", "summary", "m2"}
 			}
-			stagetest.Same(t, want, stagetest.Order(r))
+			stagetest.Same(t, want, r.Order())
 		})
 	}
 }
@@ -534,9 +510,7 @@ func TestCodexCompactionImages(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) {
 			p.Form, p.Images, p.UserTokens = formRemoteV2, tt.images, &tt.tokens
 		})))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
 		var gone []string
 		cut := 0
@@ -549,7 +523,7 @@ func TestCodexCompactionImages(t *testing.T) {
 				cut = strings.Count(e.New.Text, "x")
 			}
 		}
-		if got := strings.Join(stagetest.Order(r), " "); got != tt.order || strings.Join(gone, " ") != tt.gone || cut != tt.cut {
+		if got := r.Order(); got != tt.order || strings.Join(gone, " ") != tt.gone || cut != tt.cut {
 			t.Errorf("%s: %s, gone %v, cut to %d; want %s, %s, %d", tt.name, got, gone, cut, tt.order, tt.gone, tt.cut)
 		}
 	}
@@ -574,12 +548,10 @@ func TestCodexCompactionNewContext(t *testing.T) {
 			c.Prompt("and now")
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formNewContext })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = lastUsed(c, 190000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != strings.TrimSpace("context "+turn) || r.View.Edits()[0].Call != nil {
+		if got := r.Order(); got != strings.TrimSpace("context "+turn) || r.View.Edits()[0].Call != nil {
 			t.Errorf("%s, %+v", got, r.View.Edits()[0])
 		}
 	}

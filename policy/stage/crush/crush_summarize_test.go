@@ -52,16 +52,14 @@ func TestCrushSummarizeLimit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(tt.change)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			r.Window, r.Last = tt.window, step(c, tt.usage)
 			r.Fire(policy.Respond, 1, policy.Context{})
 			want := []string{"m0", "m1"}
 			if tt.want {
 				want = []string{"summary"}
 			}
-			stagetest.Same(t, want, stagetest.Order(r))
+			stagetest.Same(t, want, r.Order())
 		})
 	}
 }
@@ -92,7 +90,7 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 			last, _ := r.View.Last()
 			got = r.View.Synthetic(last).Contents[0].Text
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" || got != theWant {
+		if diff := cmp.Diff(want, r.Order()); diff != "" || got != theWant {
 			t.Errorf("after request %d: %q, want %q; -want +got\n%s", request+1, got, theWant, diff)
 		}
 	})
@@ -101,27 +99,24 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 // A step that reports nothing leaves the counters, and a summary is all that is left of a session.
 func TestCrushSummarizeCounters(t *testing.T) {
 	s := &crushSummarize{CrushSummarize: *crush(nil)}
-	for _, tt := range []struct {
-		usage jsonl.Usage
-		want  int
-	}{
-		{jsonl.Usage{Input: 10, CacheRead: 20, CacheWrite: 500, Output: 5}, 35},
-		{jsonl.Usage{}, 35}, {jsonl.Usage{Output: 7}, 37}, {jsonl.Usage{Input: 100}, 107},
-	} {
-		stagetest.Same(t, tt.want, s.count(tt.usage), tt.usage)
-	}
+	must.Rows(t, `
+{"CacheRead":20,"CacheWrite":500,"Input":10,"Output":5} | 35
+{}            | 35
+{"Output":7}  | 37
+{"Input":100} | 107
+`, func(usage jsonl.Usage, want int) {
+		stagetest.Same(t, want, s.count(usage), usage)
+	})
 	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineCrushSummarize(), Stage: s})
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Fire(policy.Manual, 1, policy.Context{})
-	got := strings.Join(stagetest.Order(r), " ")
+	got := r.Order()
 	must.Say(t, "summary 0 500", got, s.prompt, s.output)
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})
-	stagetest.Same(t, "m0", strings.Join(stagetest.Order(r), " "), "ignored")
+	stagetest.Same(t, "m0", r.Order(), "ignored")
 }
 
 // A summary request that exceeds the window fails, and the view stays.
@@ -131,9 +126,7 @@ prompt x*%d  # with 474 of the request one too many
 assistant say ""
 `, 4*199527)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Last = step(c, jsonl.Usage{Input: 190000})
 	r.Fire(policy.Respond, 1, policy.Context{})
 	if e := r.View.Edits(); len(e) != 1 || e[0].Kind != policy.KindFail || e[0].Detail["input_tokens"] != 200001 || r.View.Len() != 2 {

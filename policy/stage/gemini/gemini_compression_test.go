@@ -45,9 +45,7 @@ func TestGeminiSplitCases(t *testing.T) {
 			f(c)
 		}
 		r := stagetest.NewRun(t, c)
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		s := newCompression(gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve }))
 		stagetest.Same(t, tt.want, s.split(contents(r.View, nil), r.View.IDs()), tt.name)
 	}
@@ -80,16 +78,14 @@ func TestGeminiThreshold(t *testing.T) {
 		c := talks(4, 400)
 		c.Prompt("next")
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = share })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = policy.Response{Known: true, Message: 7, Usage: jsonl.Usage{Input: prompt / 2, CacheWrite: prompt - prompt/2, Output: 50000}}
 		r.Fire(policy.Prepare, 4, policy.Context{})
 		want := stagetest.Messages(0, 9)
 		if theWant { // the fourth prompt stands at 75 %
 			want = []string{"summary", "acknowledgement", "m6", "m7", "m8"}
 		}
-		stagetest.Same(t, want, stagetest.Order(r), share, prompt)
+		stagetest.Same(t, want, r.Order(), share, prompt)
 	})
 }
 
@@ -106,12 +102,10 @@ func TestGeminiExample(t *testing.T) {
 		}
 		c.Answers(stagetest.Result(fmt.Sprint(100-at), "x"))
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(nil)))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = policy.Response{Known: true, Message: 5, Usage: jsonl.Usage{Input: 100000}}
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), at)
+		stagetest.Same(t, want, r.Order(), at)
 	}
 }
 
@@ -137,9 +131,7 @@ func TestGeminiResponseBudget(t *testing.T) {
 		}
 		c.Play(`assistant use last Read; answers result last p*400000  # about to be sent: no part of the history`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Cut = "lines" })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 150000}}
 		r.Fire(policy.Prepare, 9, policy.Context{})
 		var got []int
@@ -180,18 +172,24 @@ func TestGeminiCutText(t *testing.T) {
 }
 
 func TestGeminiTextTokens(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want int
-	}{
-		{"", 0}, {"abc", 0}, {"abcd", 1}, {"é", 1}, {"日本", 2}, {"日本語", 3}, {"😀", 2}, {"abc日", 2},
-		{strings.Repeat("日", 10), 13}, // 1.3 ten times is a little more than 13
-		{strings.Repeat("日", 100000), 129999}, {strings.Repeat("日", 100001), 25000}, {strings.Repeat("x", 100003), 25000},
-	} {
-		if got := (estimate{other: 1.3}).text(tt.text); got != tt.want && !(tt.want == 129999 && got == 130000) {
-			t.Errorf("%.20q: %d tokens, want %d", tt.text, got, tt.want)
+	must.Rows(t, `
+""         | 0
+abc        | 0
+abcd       | 1
+é          | 1
+日本         | 2
+日本語        | 3
+😀          | 2
+abc日       | 2
+日日日日日日日日日日 | 13  # 1.3 ten times is a little more than 13
+{日*100000} | 129999
+{日*100001} | 25000
+{x*100003} | 25000
+`, func(text string, want int) {
+		if got := (estimate{other: 1.3}).text(text); got != want && !(want == 129999 && got == 130000) {
+			t.Errorf("%.20q: %d tokens, want %d", text, got, want)
 		}
-	}
+	})
 }
 
 // Where a compression would make the history larger it is given up, and results alone are cut from then on, once.
@@ -204,9 +202,7 @@ func TestGeminiFailed(t *testing.T) {
 		p.Summary, p.ResponseBudget, p.Threshold, p.Cut, p.CutChars = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}, 1000, 0, "chars", 100
 	})
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 4000}}
 	for range 3 {
 		r.Fire(policy.Prepare, 5, policy.Context{})
@@ -260,9 +256,7 @@ assistant say done; prompt go
 		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget, p.Cut = verify, 5000, "lines" })
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
 		r.Window = window
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 150000}}
 		r.Fire(policy.Prepare, 5, policy.Context{})
 		e := r.View.Edits()[0]

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"strings"
 	"testing"
 
@@ -17,24 +18,21 @@ func TestGeminiMasking(t *testing.T) {
 		tool   string
 		tokens int
 	}
-	for _, tt := range []struct {
-		name    string
-		results []result // oldest first
-		want    []int    // those masked
-	}{
-		{"the example", []result{{"Read", 20000}, {"Read", 20000}, {"Read", 30000}, {"Read", 30000}}, []int{0, 1, 2}},
-		{"all protected", []result{{"Read", 20000}, {"Read", 30000}}, nil},
-		{"the one that crosses is large enough", []result{{"Read", 30000}, {"Read", 20001}}, []int{0}},
-		{"just not enough", []result{{"Read", 29999}, {"Read", 50000}}, nil},
-		{"just enough", []result{{"Read", 30000}, {"Read", 50000}}, []int{0}},
-		{"exempt tools are not counted", []result{{"Read", 20000}, {"Skill", 30000}, {"Read", 50000}}, nil},
-		{"nor masked", []result{{"ask_user", 20000}, {"Read", 30000}, {"Read", 50000}}, []int{1}},
-		{"small ones count, and stay", []result{{"Read", 100}, {"Read", 29900}, {"Read", 50000}}, []int{1}},
-		{"one line of a shell stays", []result{{"Bash", 40000}, {"Read", 50000}}, nil},
-	} {
+	must.Rows(t, `
+# name | results | want
+the example                          | [["Read",20000],["Read",20000],["Read",30000],["Read",30000]] | [0,1,2]
+all protected                        | [["Read",20000],["Read",30000]] | null
+the one that crosses is large enough | [["Read",30000],["Read",20001]] | [0]
+just not enough                      | [["Read",29999],["Read",50000]] | null
+just enough                          | [["Read",30000],["Read",50000]] | [0]
+exempt tools are not counted         | [["Read",20000],["Skill",30000],["Read",50000]] | null
+nor masked                           | [["ask_user",20000],["Read",30000],["Read",50000]] | [1]
+small ones count, and stay           | [["Read",100],["Read",29900],["Read",50000]] | [1]
+one line of a shell stays            | [["Bash",40000],["Read",50000]] | null
+`, func(name string, results []result, want []int) {
 		c := stagetest.Talk(`prompt go`)
 		var at []int
-		for i, res := range tt.results {
+		for i, res := range results {
 			id := fmt.Sprint(i)
 			c.Play(`assistant use %q %q`, id, res.tool)
 			at = append(at, c.Answers(stagetest.Result(id, sized(res.tokens))))
@@ -49,8 +47,8 @@ func TestGeminiMasking(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		stagetest.Same(t, tt.want, got, tt.name)
-	}
+		stagetest.Same(t, want, got, name)
+	})
 }
 
 func TestGeminiMaskedText(t *testing.T) {

@@ -112,9 +112,7 @@ func testOracleCompression(t *testing.T, c *oracleCase, conv *stagetest.Convo, p
 	s.failed = c.Failed
 	r := stagetest.NewRun(t, conv, stagetest.Named{Def: defineGeminiCompression(), Stage: s})
 	r.Window, r.Record.Content = oracleLimit, &summary
-	for m := range conv.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: c.Prompt}}
 	moment := policy.Prepare
 	if c.Force {

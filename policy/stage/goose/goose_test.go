@@ -23,9 +23,7 @@ func goose(change func(*GooseCompaction)) *GooseCompaction {
 // bench is a conversation in view, before the request that follows its last response.
 func bench(t *testing.T, c *stagetest.Convo, total int, p *GooseCompaction) *stagetest.Bench {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseCompaction(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	if n := len(c.Requests); n > 0 {
 		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[n-1].Message), Usage: jsonl.Usage{Input: total - 300, CacheRead: 100, CacheWrite: 100, Output: 100}}
 	}
@@ -59,7 +57,7 @@ func TestGooseCompactionLimit(t *testing.T) {
 			if tt.want {
 				want = "summary continue m2 m3"
 			}
-			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
+			stagetest.Same(t, want, r.Order())
 		})
 	}
 }
@@ -85,7 +83,7 @@ func TestGooseCompactionInTurn(t *testing.T) {
 			c.Play(`meta say "a reminder"`)
 			r := bench(t, c, 190000, goose(tt.change))
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
+			stagetest.Same(t, tt.want, r.Order())
 			if edits := r.View.Edits(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
 				t.Errorf("%+v", edits[0].Insert[1])
 			}
@@ -94,7 +92,7 @@ func TestGooseCompactionInTurn(t *testing.T) {
 	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := bench(t, c, 1000, goose(nil))
 	r.Fire(policy.Manual, 1, policy.Context{})
-	got := strings.Join(stagetest.Order(r), " ")
+	got := r.Order()
 	must.Say(t, `summary continue Your context was compacted at the user's request. The previous message contains a summary of the conversation so far.
 Do not mention that you read a summary or that conversation summarization occurred.
 Just continue the conversation naturally based on the summarized context.`, got, r.View.Edits()[0].Insert[1].Contents[0].Text)
@@ -200,7 +198,7 @@ one more, and the current turn's | 16 | 5  | 10
 			for range gone {
 				want = append(want, "summary of a call")
 			}
-			stagetest.Same(t, want, stagetest.Order(r))
+			stagetest.Same(t, want, r.Order())
 		})
 	})
 }
@@ -213,7 +211,7 @@ call c Read 40; assistant say done; prompt "and now"; assistant say "done too"
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
 	r.All()
-	stagetest.Same(t, []string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r))
+	stagetest.Same(t, []string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, r.Order())
 	call := r.View.Edits()[0].Call
 	if call == nil || call.Then == nil || call.Then.Then != nil || call.Output != 40 {
 		t.Errorf("%+v", call)

@@ -155,9 +155,9 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		want    []string
 	}{
 		{size + 1, nil}, {size, nil},
-		{size - 1, []string{"clear@6 m2", "clear@6 m4"}},
-		{before, []string{"clear@6 m2", "clear@6 m4"}},
-		{before - 1, []string{"clear@5 m2", "clear@6 m4"}},
+		{size - 1, "clear@6 m2, clear@6 m4"},
+		{before, "clear@6 m2, clear@6 m4"},
+		{before - 1, "clear@5 m2, clear@6 m4"},
 	} {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(func(p *ClearToolResults) { p.Trigger = tt.trigger }))).All()
 		stagetest.Same(t, tt.want, r.Edits(), size, tt.trigger)
@@ -165,12 +165,16 @@ func TestClearToolResultsTrigger(t *testing.T) {
 	if size := langchainCount([]langchainMessage{{role: "user", text: 4*99997 - 4}}); size != 100000 {
 		t.Fatalf("%d tokens", size)
 	}
-	for over, want := range map[int]int{0: 0, 1: 1} { // the source's own figures
+	must.Rows(t, `
+# over | want
+0 | 0
+1 | 1
+`, func(over, want int) { // the source's own figures
 		c := stagetest.Talk(`prompt go; call a Read 40; call b Read 40; call c Read 40; call d Read 40`)
 		rest := langchainCount(langchainList(c, len(c.Messages)))
 		c.Play(`prompt x*%d; assistant say done`, 4*(100000-rest-3)-4+over)
 		must.Equal(t, len(stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All().View.Edits()), want, over)
-	}
+	})
 }
 
 func TestClearToolResultsChoice(t *testing.T) {
@@ -181,16 +185,16 @@ func TestClearToolResultsChoice(t *testing.T) {
 		change func(*ClearToolResults)
 		want   []string
 	}{
-		{"all but three", nil, []string{"clear@6 m2", "clear@6 m4"}},
-		{"all but four", func(p *ClearToolResults) { p.Keep = 4 }, []string{"clear@6 m2"}},
+		{"all but three", nil, "clear@6 m2, clear@6 m4"},
+		{"all but four", func(p *ClearToolResults) { p.Keep = 4 }, "clear@6 m2"},
 		{"all but five", func(p *ClearToolResults) { p.Keep = 5 }, nil},
-		{"none is kept", func(p *ClearToolResults) { p.Keep = 0 }, []string{"clear@6 m2", "clear@6 m4", "clear@6 m6", "clear@6 m8", "clear@6 m10"}},
-		{"one is enough", func(p *ClearToolResults) { p.ClearAtLeast = 98 }, []string{"clear@6 m2"}},
-		{"one is not", func(p *ClearToolResults) { p.ClearAtLeast = 99 }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"not all are", func(p *ClearToolResults) { p.ClearAtLeast = 1000 }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"another tool", func(p *ClearToolResults) { p.ExcludeTools = []string{"Bash"} }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"none is kept", func(p *ClearToolResults) { p.Keep = 0 }, "clear@6 m2, clear@6 m4, clear@6 m6, clear@6 m8, clear@6 m10"},
+		{"one is enough", func(p *ClearToolResults) { p.ClearAtLeast = 98 }, "clear@6 m2"},
+		{"one is not", func(p *ClearToolResults) { p.ClearAtLeast = 99 }, "clear@6 m2, clear@6 m4"},
+		{"not all are", func(p *ClearToolResults) { p.ClearAtLeast = 1000 }, "clear@6 m2, clear@6 m4"},
+		{"another tool", func(p *ClearToolResults) { p.ExcludeTools = []string{"Bash"} }, "clear@6 m2, clear@6 m4"},
 		{"an excluded tool", func(p *ClearToolResults) { p.ExcludeTools = []string{"Re*"} }, nil},
-		{"with inputs", func(p *ClearToolResults) { p.ClearToolInputs = true }, []string{"clear@6 m2", "clear@6 m4", "truncate@6 m1", "truncate@6 m3"}},
+		{"with inputs", func(p *ClearToolResults) { p.ClearToolInputs = true }, "clear@6 m2, clear@6 m4, truncate@6 m1, truncate@6 m3"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.RoundsOf(5, 400)

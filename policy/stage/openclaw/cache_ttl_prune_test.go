@@ -59,10 +59,10 @@ func TestCacheTTLPruneGap(t *testing.T) {
 		want     []string
 	}{
 		{5*time.Minute - time.Millisecond, 5 * time.Minute, nil},
-		{5 * time.Minute, 5 * time.Minute, []string{"truncate@5 m2"}},
-		{5*time.Minute + time.Millisecond, 5 * time.Minute, []string{"truncate@5 m2"}},
+		{5 * time.Minute, 5 * time.Minute, "truncate@5 m2"},
+		{5*time.Minute + time.Millisecond, 5 * time.Minute, "truncate@5 m2"},
 		{time.Hour - 1, time.Hour, nil},
-		{time.Hour, time.Hour, []string{"truncate@5 m2"}},
+		{time.Hour, time.Hour, "truncate@5 m2"},
 		{time.Hour, 0, nil},
 	} {
 		r := pause(t, longResults(10000), ttlPruning(func(p *CacheTTLPrune) { p.TTL = tt.ttl }), tt.gap, 30000)
@@ -85,7 +85,7 @@ func TestCacheTTLPruneClock(t *testing.T) {
 }
 
 func TestCacheTTLPruneRatios(t *testing.T) {
-	trims := []string{"truncate@6 m2", "truncate@6 m4"}
+	trims := "truncate@6 m2, truncate@6 m4"
 	left := 1500 + len("\n...\n") + 1500 + len("\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of 40000 chars.]")
 	for _, tt := range []struct {
 		name   string
@@ -95,15 +95,15 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 		want   []string
 	}{
 		{"below 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972)*10/3 + 4, nil, nil},
-		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, nil, []string{"truncate@6 m2", "truncate@6 m4"}},
+		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, nil, "truncate@6 m2, truncate@6 m4"},
 		{"trimmed below half", []int{40000, 40000}, 4 * (sizeOfAll(left, left)/2 + 5), func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, trims},
-		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"truncate@6 m4", "clear@6 m2"}},
+		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, "truncate@6 m4, clear@6 m2"},
 		{"there is too little to clear", []int{40000, 40000}, 4000, nil, trims},
 		{"just too little", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2*left + 1 }, trims},
-		{"just enough", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2 * left }, []string{"clear@6 m2", "clear@6 m4"}},
+		{"just enough", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2 * left }, "clear@6 m2, clear@6 m4"},
 		{"never cleared", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars, p.HardClear = 0, false }, trims},
-		{"cleared, not trimmed", []int{4000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"short ones stay", []int{4000, 4001}, 20000, nil, []string{"truncate@6 m4"}},
+		{"cleared, not trimmed", []int{4000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, "clear@6 m2, clear@6 m4"},
+		{"short ones stay", []int{4000, 4001}, 20000, nil, "truncate@6 m4"},
 		{"nothing would be saved", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2001 }, nil},
 		{"something would be", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2000 }, trims},
 		{"another tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "*ash"} }, nil},
@@ -116,10 +116,14 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 		})
 	}
 	// The documentation's own figure.
-	for chars, want := range map[int]int{49999: 0, 50000: 1} {
+	must.Rows(t, `
+# chars | want
+49999 | 0
+50000 | 1
+`, func(chars, want int) {
 		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
 		stagetest.Same(t, want, len(r.View.Edits()), chars, r.Edits())
-	}
+	})
 }
 
 // Results from the newest three assistant messages on stay, and where there are not three, all do.

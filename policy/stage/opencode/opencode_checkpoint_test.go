@@ -23,32 +23,26 @@ func checkpointing(rules string) *OpencodeCheckpoint {
 
 // Case 1 and 2: the last response's total and what came after it, results included, are compared with the limit.
 func TestCheckpointDue(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		usage  jsonl.Usage
-		result int
-		want   map[string]bool
-	}{
-		{"168,000", jsonl.Usage{Input: 1000, CacheRead: 160000, CacheWrite: 5000, Output: 2000}, -1, map[string]bool{"2.0.3": true, "2.0.21": false}},
-		{"180,000 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35990, map[string]bool{"2.0.3": true, "2.0.21": true}},
-		{"179,999 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35989, map[string]bool{"2.0.3": true, "2.0.21": false}},
-	} {
+	must.Rows(t, `
+# name | usage | result | want
+168,000               | {"CacheRead":160000,"CacheWrite":5000,"Input":1000,"Output":2000} | -1    | {"2.0.21":false,"2.0.3":true}
+180,000 with a result | {"CacheRead":150000,"CacheWrite":20000,"Input":2,"Output":1000} | 35990 | {"2.0.21":true,"2.0.3":true}
+179,999 with a result | {"CacheRead":150000,"CacheWrite":20000,"Input":2,"Output":1000} | 35989 | {"2.0.21":false,"2.0.3":true}
+`, func(name string, usage jsonl.Usage, result int, want map[string]bool) {
 		for _, rules := range checkpointRules {
 			c := stagetest.Talk(`prompt "go on"`)
-			if tt.result < 0 {
+			if result < 0 {
 				c.Play(`assistant say done; prompt x`)
 			} else {
-				c.Play(`assistant use a read; answers result a x*%d`, tt.result)
+				c.Play(`assistant use a read; answers result a x*%d`, result)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
-			r.Last, r.MaxOutput = policy.Response{Usage: tt.usage, Known: true, Message: 1}, 64000
+			r.Join()
+			r.Last, r.MaxOutput = policy.Response{Usage: usage, Known: true, Message: 1}, 64000
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			stagetest.Same(t, tt.want[rules], r.View.Epoch() > 0, tt.name, rules)
+			stagetest.Same(t, want[rules], r.View.Epoch() > 0, name, rules)
 		}
-	}
+	})
 }
 
 // Case 3, and the table of section 10.
@@ -84,9 +78,7 @@ func TestCheckpointAnchor(t *testing.T) {
 			c.Messages[3].Model = "gpt-6-sol"
 			c.Play(`prompt x*40`)
 			r := stagetest.NewRun(t, c)
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			stage := must.Get(defineOpencodeCheckpoint().New(checkpointing(rules)))(t)
 			s := stage.(*opencodeCheckpoint)
 			at := &policy.Context{View: r.View, Model: c.Messages[1].Model}
@@ -173,9 +165,7 @@ func TestCheckpointView(t *testing.T) {
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing("2.0.21")))
 	r.Overhead = 1000
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	input := 1000 + 681
 	for m := range 3 {
 		input += r.View.Weight(policy.ItemID(m))
@@ -211,9 +201,7 @@ func TestCheckpointCutAndOverflow(t *testing.T) {
 		p.Auto = auto
 		c := stagetest.Small(2)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), p))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Overhead = 200001
 		r.Last = policy.Response{Usage: jsonl.Usage{Input: 1000}, Known: true, Message: 1}
 		r.Fire(policy.Prepare, 1, policy.Context{})
@@ -234,9 +222,7 @@ func TestCheckpointTooLarge(t *testing.T) {
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
 		r.MaxOutput = 64000
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Prepare, 1, policy.Context{})
 		e := r.View.Edits()[0]
 		if e.Kind != want.kind || e.Call != nil && e.Call.Input != want.input {

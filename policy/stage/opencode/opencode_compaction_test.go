@@ -107,55 +107,58 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 8000  | 500
 80000 | 500
 `, func(n, want int) {
-		for count, prompt := range map[string]int{"1.18": 537, "1.18.3": 225} {
+		must.Rows(t, `
+# count | prompt
+1.18   | 537
+1.18.3 | 225
+`, func(count string, prompt int) {
 			c := stagetest.Talk(`prompt x*8004; call a Read %d; assistant say x*8000`, n)
 			p := keeping(count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt
 			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
-		}
+		})
 	})
 }
 
 func TestOpencodeSummaryCall(t *testing.T) {
-	for _, tt := range []struct {
-		count         string
-		prompt, input int
-	}{
-		{"1.1.36", 225, 0}, // the engine counts the view and the prompt
-		{"1.18", 537, 1 + 20*9 + 537},
-	} {
+	must.Rows(t, `
+# count | prompt | input
+1.1.36 | 225 | 0  # the engine counts the view and the prompt
+1.18   | 537 | 718
+`, func(count string, prompt, input int) {
 		p := defineOpencodeCompaction().Params.(*OpencodeCompaction)
-		p.Count, p.Prompt = tt.count, tt.prompt
-		if call := compacted(t, stagetest.Small(20), p).View.Edits()[0].Call; call.Prompt != tt.prompt || call.Input != tt.input {
-			t.Errorf("%+v, want %+v", call, tt)
+		p.Count, p.Prompt = count, prompt
+		if call := compacted(t, stagetest.Small(20), p).View.Edits()[0].Call; call.Prompt != prompt || call.Input != input {
+			t.Errorf("%+v, want %+v", call, count)
 		}
-	}
+	})
 }
 
 // TestOutputTokenMax: 1.1.36 goes by the variable at both tests, 1.18 only before a request (section 4.1).
 func TestOutputTokenMax(t *testing.T) {
-	for _, tt := range []struct {
-		count            string
-		max, used        int
-		respond, prepare bool
-	}{
-		{"1.1.36", 50000, 150000, false, false}, {"1.1.36", 50000, 150001, true, true},
-		{"1.1.36", 10000, 190000, false, false}, {"1.1.36", 10000, 190001, true, true},
-		{"1.18", 50000, 149999, false, false}, {"1.18", 50000, 150000, false, true},
-		{"1.18", 10000, 167999, false, false}, {"1.18", 10000, 168000, true, true},
-	} {
+	must.Rows(t, `
+# count | max | used | respond | prepare
+1.1.36 | 50000 | 150000 | false | false
+1.1.36 | 50000 | 150001 | true  | true
+1.1.36 | 10000 | 190000 | false | false
+1.1.36 | 10000 | 190001 | true  | true
+1.18   | 50000 | 149999 | false | false
+1.18   | 50000 | 150000 | false | true
+1.18   | 10000 | 167999 | false | false
+1.18   | 10000 | 168000 | true  | true
+`, func(count string, max, used int, theRespond, thePrepare bool) {
 		r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(),
-			overflow(func(p *OpencodeCompaction) { p.Count, p.OutputMax = tt.count, tt.max })))
+			overflow(func(p *OpencodeCompaction) { p.Count, p.OutputMax = count, max })))
 		for m := range 3 {
 			r.View.Join(m)
 		}
-		r.Last = policy.Response{Usage: jsonl.Usage{Input: tt.used}, Known: true, Message: 1}
+		r.Last = policy.Response{Usage: jsonl.Usage{Input: used}, Known: true, Message: 1}
 		r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
 		respond := len(r.View.Edits()) > 0
 		r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-		if prepare := len(r.View.Edits()) > 0; respond != tt.respond || prepare != tt.prepare {
-			t.Errorf("%s, at most %d, %d used: %t where the step ended, %t before the request", tt.count, tt.max, tt.used, respond, prepare)
+		if prepare := len(r.View.Edits()) > 0; respond != theRespond || prepare != thePrepare {
+			t.Errorf("%s, at most %d, %d used: %t where the step ended, %t before the request", count, max, used, respond, prepare)
 		}
-	}
+	})
 }

@@ -26,9 +26,7 @@ func keeping(count string, turns, budget int) *OpencodeCompaction {
 func compacted(t *testing.T, c *stagetest.Convo, p *OpencodeCompaction) *stagetest.Bench {
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Fire(policy.Manual, len(c.Requests), policy.Context{MaxOutput: 64000})
 	if v := view.CheckAPI(r.View); v != nil {
 		t.Errorf("%v", v)
@@ -209,9 +207,7 @@ assistant say well  # 3
 3 | 1 | 4
 `, func(stretch, less, want int) {
 		r := stagetest.NewRun(t, c)
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		var ids []policy.ItemID
 		for _, m := range from(c, stretch) {
 			ids = append(ids, policy.ItemID(m))
@@ -323,7 +319,7 @@ assistant say "done again"  # 6
 			}
 			r.Last = policy.Response{Usage: jsonl.Usage{Input: 168000}, Known: true, Message: 4}
 			r.Fire(policy.Respond, 2, policy.Context{MaxOutput: 64000})
-			if diff := cmp.Diff([]string{"compaction", "summary", "m3", "m4", "continue"}, stagetest.Order(r)); diff != "" {
+			if diff := cmp.Diff([]string{"compaction", "summary", "m3", "m4", "continue"}, r.Order()); diff != "" {
 				t.Fatalf("-want +got\n%s", diff)
 			}
 			if a := view.CheckAPI(r.View); a != nil {
@@ -338,7 +334,7 @@ assistant say "done again"  # 6
 			before := r.View.Tokens()
 			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping("1.18", tt.turns, tt.budget))}
 			r.Fire(policy.Manual, 3, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, tt.want, stagetest.Order(r))
+			stagetest.Same(t, tt.want, r.Order())
 			// What is kept is not summarised, nor is the first pair: the summary of 5,000 and the question.
 			head = before - 5000 - policy.RoundQuarter(len(CompactionPrompt))
 			for id := range r.View.Items {
@@ -353,28 +349,24 @@ assistant say "done again"  # 6
 
 // A user message of which nothing is sent is a turn, too, of one token.
 func TestOpencodeTailUnsent(t *testing.T) {
-	for _, tt := range []struct {
-		name          string
-		turns, budget int
-		unsent        map[int]int // before which messages, how many
-		want          int         // first message kept, 5 for none
-	}{
-		{"none", 2, 1000, nil, 1},
-		{"before the last prompt", 2, 1000, map[int]int{3: 1}, 3},
-		{"before the prompt before, two", 3, 1000, map[int]int{1: 2}, 1},
-		{"between a prompt and its answer", 2, 1000, map[int]int{4: 1}, 3},
-		{"between both, the last turn alone", 1, 1000, map[int]int{4: 1}, 4},
-		{"more than are taken", 2, 1000, map[int]int{4: 5}, 4},
-		{"the next turn fits without it", 9, 62, nil, 1},
-		{"not with it", 9, 62, map[int]int{3: 1}, 2},
-	} {
+	must.Rows(t, `
+# name | turns | budget | unsent | want
+none                              | 2 | 1000 | null    | 1
+before the last prompt            | 2 | 1000 | {"3":1} | 3
+before the prompt before, two     | 3 | 1000 | {"1":2} | 1
+between a prompt and its answer   | 2 | 1000 | {"4":1} | 3
+between both, the last turn alone | 1 | 1000 | {"4":1} | 4
+more than are taken               | 2 | 1000 | {"4":5} | 4
+the next turn fits without it     | 9 | 62   | null    | 1
+not with it                       | 9 | 62   | {"3":1} | 2
+`, func(name string, turns, budget int, unsent map[int]int, want int) {
 		c := stagetest.Talk(`prompt x*9000  # does not fit`)
 		for range 2 {
 			c.Play(`prompt "and now"; assistant say done`)
 		}
-		for m, n := range tt.unsent {
+		for m, n := range unsent {
 			c.Messages[m].Unsent = n
 		}
-		stagetest.Same(t, from(c, tt.want), kept(compacted(t, c, keeping("1.18", tt.turns, tt.budget))), tt.name)
-	}
+		stagetest.Same(t, from(c, want), kept(compacted(t, c, keeping("1.18", turns, budget))), name)
+	})
 }

@@ -40,15 +40,13 @@ func TestCondenserEventsSize(t *testing.T) {
 			c.Prompt("a message")
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Prepare, 0, policy.Context{})
 		want := tt.want
 		if want == nil {
 			want = stagetest.Messages(0, tt.prompts)
 		}
-		stagetest.Same(t, want, stagetest.Order(r), tt.prompts+1)
+		stagetest.Same(t, want, r.Order(), tt.prompts+1)
 	}
 }
 
@@ -60,15 +58,13 @@ func TestCondenserEventsExample(t *testing.T) {
 	}
 	c.Play(`assistant use 58 Read; prompt "never mind"; assistant say well`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
-	for m := range len(c.Messages) {
-		r.View.Join(m)
-	}
+	r.Join()
 	if n := 1 + 1 + 2*58 + 1 + 1 + 1; n != 121 {
 		t.Fatal(n)
 	}
 	r.Fire(policy.Prepare, 0, policy.Context{})
 	want := append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(65, 120)...)
-	stagetest.Same(t, want, stagetest.Order(r))
+	stagetest.Same(t, want, r.Order())
 }
 
 // sourceEvent is an event as the source has it.
@@ -226,19 +222,22 @@ func TestCondenserEventsCount(t *testing.T) {
 }
 
 func TestCondenserEventsTokens(t *testing.T) {
-	for tokens, want := range map[int]bool{1021: false, 1020: false, 1019: true} {
+	must.Rows(t, `
+# tokens | want
+1021 | false
+1020 | false
+1019 | true
+`, func(tokens int, want bool) {
 		c := stagetest.NewConvo()
 		for range 80 {
 			c.Play(`prompt x*4`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.MaxTokens = &tokens })))
 		r.Overhead = 940
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Prepare, 0, policy.Context{})
 		stagetest.Same(t, want, r.View.Epoch() > 0, tokens)
-	}
+	})
 }
 
 // By hand half of the events are left, and the call sees what is forgotten.
@@ -258,11 +257,9 @@ func TestCondenserEventsManual(t *testing.T) {
 			c.Play(`prompt x*20000`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.Manual = tt.manual })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Manual, 0, policy.Context{})
-		stagetest.Same(t, tt.want, stagetest.Order(r), tt.prompts)
+		stagetest.Same(t, tt.want, r.Order(), tt.prompts)
 		for _, e := range r.View.Edits() {
 			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
 			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
@@ -349,15 +346,13 @@ func TestCondenserEventsUnits(t *testing.T) {
 			c := turns(tt.turns...)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), unitsOf(tt.change)))
 			r.Window = tt.window
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			r.Fire(policy.Prepare, 0, policy.Context{})
 			want := tt.want
 			if want == nil {
 				want = stagetest.Messages(0, len(c.Messages))
 			}
-			stagetest.Same(t, want, stagetest.Order(r))
+			stagetest.Same(t, want, r.Order())
 			for _, e := range r.View.Edits() {
 				if !strings.Contains(e.Reason, tt.reason) {
 					t.Errorf("%s: want %s", e.Reason, tt.reason)

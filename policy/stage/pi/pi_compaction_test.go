@@ -45,13 +45,13 @@ func TestPiMoments(t *testing.T) {
 		want   []string
 	}{
 		{"at the limit", rules("0.63"), []int{1000, 2000, 3000, 9000, 4000}, nil},
-		{"above it, when the agent stops", rules("0.63"), []int{1000, 2000, 3000, 9001, 4000}, []string{"summarize@5"}},
+		{"above it, when the agent stops", rules("0.63"), []int{1000, 2000, 3000, 9001, 4000}, "summarize@5"},
 		{"in a run, not before 0.84", rules("0.63"), []int{1000, 2000, 8900, 3000, 4000}, nil},
 		{"in a run, at the limit", rules("0.87"), []int{1000, 2000, 8000, 3000, 4000}, nil},
-		{"in a run, above it", rules("0.87"), []int{1000, 2000, 8001, 3000, 4000}, []string{"summarize@4"}},
-		{"in a run, above the window", rules("0.63"), []int{1000, 2000, 9001, 3000, 4000}, []string{"summarize@4"}},
+		{"in a run, above it", rules("0.87"), []int{1000, 2000, 8001, 3000, 4000}, "summarize@4"},
+		{"in a run, above the window", rules("0.63"), []int{1000, 2000, 9001, 3000, 4000}, "summarize@4"},
 		{"off", func(p *PiCompaction) { p.Auto = false }, []int{1000, 2000, 9001, 9500, 4000}, nil},
-		{"after the last answer", rules("0.87"), []int{1000, 2000, 3000, 4000, 9500}, []string{"summarize@6"}},
+		{"after the last answer", rules("0.87"), []int{1000, 2000, 3000, 4000, 9500}, "summarize@6"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			stagetest.Same(t, tt.want, bench(t, tt.change, tt.totals...).All().Edits())
@@ -63,7 +63,7 @@ func TestPiMoments(t *testing.T) {
 func TestPiOrder(t *testing.T) {
 	totals := []int{1000, 2000, 9000, 3000, 4000}
 	r := bench(t, nil, totals...).All()
-	stagetest.Same(t, []string{"summary", "m5", "m6", "m7", "m8", "m9"}, stagetest.Order(r))
+	stagetest.Same(t, []string{"summary", "m5", "m6", "m7", "m8", "m9"}, r.Order())
 	e := r.View.Edits()[0]
 	if want := "used 10000 > 9000; summary: a placeholder of 10 tokens"; e.Reason != want {
 		t.Errorf("reason %q, want %q", e.Reason, want)
@@ -102,7 +102,7 @@ func TestPiFiles(t *testing.T) {
 func TestPiFails(t *testing.T) {
 	totals := []int{1000, 2000, 3000, 9500, 9500}
 	r := bench(t, func(p *PiCompaction) { p.Rules, p.Prompt, p.PrefixPrompt = "0.63", 9300, 9300 }, totals...).All()
-	stagetest.Same(t, []string{"fail@5 m0", "fail@6 m0"}, r.Edits())
+	stagetest.Same(t, "fail@5 m0, fail@6 m0", r.Edits())
 	stagetest.Same(t, 9200, r.View.Edits()[0].Detail["limit_tokens"], "a limit of")
 }
 

@@ -138,9 +138,7 @@ func testOracleCase(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase
 	summary := policy.NewContent(jsonl.KindText, said)
 	r := stagetest.NewRun(t, conv, oracleStage(c, params, []policy.Edit{{}}))
 	r.Window, r.Record.Content = c.Window, &summary
-	for m := range conv.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: c.Prompt, Output: c.Output}}
 	moment := policy.Prepare
 	if c.Manual {
@@ -181,9 +179,7 @@ func testOracleClearing(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracle
 	last := conv.Messages[len(conv.Messages)-1].Time
 	o.Add(t, conv, []stagetest.OracleContent{c.Pending})
 	r := stagetest.NewRun(t, conv, stagetest.Start(t, defineQwenMicrocompaction(), params))
-	for m := range conv.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Fire(policy.Prepare, len(conv.Requests), policy.Context{Now: last.Add(time.Duration(c.Minutes) * time.Minute)})
 	var got [][2]int
 	for _, e := range r.View.Edits() {

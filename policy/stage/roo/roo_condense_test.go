@@ -1,6 +1,7 @@
 package roo
 
 import (
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -41,24 +42,21 @@ func before(t *testing.T, c *stagetest.Convo, p *RooCondense, used int) *stagete
 // The limits of the source: 0.9 W - 8,192, and a share of the window; what joined since the last response counts.
 func TestRooCondenseLimit(t *testing.T) {
 	joined := 1000 // of the last result
-	for _, tt := range []struct {
-		window, used int
-		percent      float64
-		want         bool
-	}{
-		{200000, 171808 - joined, 100, false},
-		{200000, 171809 - joined, 100, true},
-		{128000, 107008 - joined, 100, false},
-		{128000, 107009 - joined, 100, true},
-		{200000, 99999 - joined, 50, false},
-		{200000, 100000 - joined, 50, true},
-		{200000, 171809 - joined, 95, true},
-	} {
-		r := before(t, talk(3), condensing(func(p *RooCondense) { p.Percent = tt.percent }), tt.used)
-		r.Window = tt.window
+	must.Rows(t, `
+# window | used | percent | want
+200000 | 170808 | 100 | false
+200000 | 170809 | 100 | true
+128000 | 106008 | 100 | false
+128000 | 106009 | 100 | true
+200000 | 98999  | 50  | false
+200000 | 99000  | 50  | true
+200000 | 170809 | 95  | true
+`, func(window, used int, percent float64, want bool) {
+		r := before(t, talk(3), condensing(func(p *RooCondense) { p.Percent = percent }), used)
+		r.Window = window
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		stagetest.Same(t, tt.want, r.View.Epoch() > 0, tt.used, tt.window, tt.percent)
-	}
+		stagetest.Same(t, want, r.View.Epoch() > 0, used, window, percent)
+	})
 }
 
 // What is left: the summary alone, or the first message, the summary, and the newest with the calls they answer.
@@ -74,7 +72,7 @@ func TestRooCondenseKeeps(t *testing.T) {
 	} {
 		r := before(t, talk(6), condensing(func(p *RooCondense) { p.Keep = tt.keep }), 171000)
 		r.Fire(policy.Manual, 6, policy.Context{})
-		stagetest.Same(t, tt.want, stagetest.Order(r), tt.keep)
+		stagetest.Same(t, tt.want, r.Order(), tt.keep)
 	}
 }
 
@@ -90,14 +88,14 @@ func TestRooCondenseCuts(t *testing.T) {
 		want   []string
 		edits  []string
 	}{
-		{6, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), []string{"collapse@7"}},
-		{7, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 15)...), []string{"collapse@8"}},
+		{6, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), "collapse@7"},
+		{7, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 15)...), "collapse@8"},
 		{1, off, []string{"m0", "m1", "m2"}, nil},
-		{6, grows, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), []string{"fail@7 m0", "collapse@7"}},
+		{6, grows, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), "fail@7 m0, collapse@7"},
 	} {
 		r := before(t, talk(tt.rounds), condensing(tt.change), 175000)
 		r.Fire(policy.Prepare, tt.rounds, policy.Context{})
-		stagetest.Same(t, tt.want, stagetest.Order(r), tt.rounds)
+		stagetest.Same(t, tt.want, r.Order(), tt.rounds)
 		stagetest.Same(t, tt.edits, r.Edits(), tt.rounds)
 	}
 }

@@ -120,11 +120,6 @@ func (c *Convo) Attach(kind string, parts ...BlockText) int {
 	return c.Add(m, parts...)
 }
 
-// Name gives a message a uuid.
-func (c *Convo) Name(m int, uuid string) {
-	c.Messages[m].UUID = uuid
-}
-
 // Prompt appends a typed prompt.
 func (c *Convo) Prompt(text string) int {
 	p := Say(text)
@@ -163,8 +158,9 @@ func (c *Convo) Call(id, tool string, n int) (answer int) {
 var playWord = pattern.New(`(?:("(?:[^"\\]|\\.)*")|(\S+?))(?:\*(\d+))?(;\s*|\s*\n\s*|[ \t]+|$)`)
 
 // Play appends messages that are written in short, in the form of fmt.Sprintf, each to the end of its line or ";":
-// "prompt TEXT", "call ID TOOL LENGTH" for a round, or assistant, answers or meta and their parts: "say TEXT", "think TEXT",
-// "use ID TOOL", "calling ID TOOL INPUT", "result ID TEXT", "failing ID TEXT". A word may be quoted, and x*400 is x 400 times. A
+// "prompt TEXT", "queued TEXT" for a prompt while the agent works, "call ID TOOL LENGTH" for a round, "attach KIND TEXT", or
+// assistant, answers, user or meta and their parts: "say TEXT", "think TEXT", "use ID TOOL", "calling ID TOOL INPUT", "result ID
+// TEXT", "failing ID TEXT", "image ID TEXT" for a result of a text and an image, "picture NAME" in a prompt. A word may be quoted, and x*400 is x 400 times. A
 // comment begins with " # ".
 func (c *Convo) Play(format string, args ...any) *Convo {
 	if len(args) > 0 {
@@ -206,6 +202,11 @@ func (c *Convo) play(said []string) {
 		case "failing":
 			parts = append(parts, Failing(p[1], p[2]))
 			n = 3
+		case "image":
+			parts = append(parts, Results(p[1], p[2], Image))
+			n = 3
+		case "picture":
+			parts = append(parts, Block(jsonl.KindImage, "image", ""))
 		case "use":
 			parts = append(parts, Use(p[1], p[2]))
 			n = 3
@@ -218,6 +219,12 @@ func (c *Convo) play(said []string) {
 	switch said[0] {
 	case "prompt":
 		c.Prompt(said[1])
+	case "queued":
+		c.Messages[c.Prompt(said[1])].Marks |= session.Queued
+	case "attach":
+		c.Attach(said[1], Block(jsonl.KindAttachment, "attachment", said[2]))
+	case "user":
+		c.User(session.ClassPrompt, parts...)
 	case "call":
 		n, _ := strconv.Atoi(said[3])
 		c.Call(said[1], said[2], n)
@@ -363,16 +370,25 @@ func BoundaryAt(line int) session.Boundary {
 	return session.Boundary{Line: line, Summary: -1, Trigger: "auto"}
 }
 
-// Order lists, per item of the view, a message or the label of what a policy put in.
-func Order(r *Bench) (list []string) {
+// Order lists, per item of the view, a message or the label of what a policy put in: "m0 summary m5-m8".
+func (r *Bench) Order() string {
+	var list []string
+	last := -2 // message
 	for id := range r.View.Items {
+		name := fmt.Sprintf("m%d", id)
 		if sy := r.View.Synthetic(id); sy != nil {
+			last = -2
 			list = append(list, sy.Label)
+		} else if n := len(list) - 1; int(id) == last+1 {
+			last++
+			first, _, _ := strings.Cut(list[n], "-")
+			list[n] = first + "-" + name
 		} else {
-			list = append(list, fmt.Sprintf("m%d", id))
+			last = int(id)
+			list = append(list, name)
 		}
 	}
-	return list
+	return strings.Join(list, " ")
 }
 
 // Uses returns a prompt, n rounds of 400 characters, which are 100 tokens a result, and an answer.
@@ -413,14 +429,6 @@ func Failing(id, text string) BlockText {
 	p := Result(id, text)
 	p.IsError = true
 	return p
-}
-
-// Messages lists "m" and a number, for from up to, not including, to.
-func Messages(from, to int) (list []string) {
-	for ; from < to; from++ {
-		list = append(list, fmt.Sprintf("m%d", from))
-	}
-	return list
 }
 
 // Registry returns a registry of the given stages.

@@ -3,6 +3,7 @@ package stagetest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,13 +20,21 @@ type Named struct {
 	Stage policy.Stage
 }
 
-// Start makes a stage with parameters; nil means its defaults.
+// Start makes a stage with parameters: its defaults for nil, or a text as in Params.
 func Start(t testing.TB, def policy.Definition, params any) Named {
 	t.Helper()
-	if params == nil {
-		params = def.Params
+	if set, ok := params.(string); ok || params == nil {
+		params = Params(t, def, set)
 	}
 	return Named{def, must.Get(def.New(params))(t)}
+}
+
+// Params is a stage's parameters where a policy sets some: "keep: 3, tools: [Read]".
+func Params(t testing.TB, def policy.Definition, set string) any {
+	t.Helper()
+	f := policy.Family{Name: "test", Stages: []policy.Definition{def}}
+	reg := must.Get(policy.NewRegistry(f))(t)
+	return must.Get(policy.Decode("test", fmt.Appendf(nil, "stages: [%s: {%s}]", def.Name, set), reg, nil))(t).Stages[0].Params
 }
 
 // Bench goes through a conversation as the engine does: ingest, prepare, project, respond, turn end.
@@ -59,6 +68,14 @@ func NewRun(t testing.TB, c *Convo, stages ...Named) *Bench {
 	r := &Bench{T: t, C: c, Stages: stages, View: view.New(c.Conversation, w, w)}
 	r.Texts = &Texts{C: c, View: r.View}
 	r.Window = 200000
+	return r
+}
+
+// Join puts all messages into the view.
+func (r *Bench) Join() *Bench {
+	for m := range r.C.Messages {
+		r.View.Join(m)
+	}
 	return r
 }
 
@@ -221,8 +238,8 @@ func (r *Bench) Block(m, b int) string {
 	return ""
 }
 
-// Edits lists kind, request and message of each edit, as "clear@3 m1".
-func (r *Bench) Edits() []string {
+// Edits lists kind, request and message of each edit, as "clear@3 m1, summarize@4".
+func (r *Bench) Edits() string {
 	var list []string
 	for _, e := range r.View.Edits() {
 		s := fmt.Sprintf("%s@%d", e.Kind, e.Request)
@@ -234,7 +251,7 @@ func (r *Bench) Edits() []string {
 		}
 		list = append(list, s)
 	}
-	return list
+	return strings.Join(list, ", ")
 }
 
 // Sent is the blocks of an item as the Messages API takes them.

@@ -86,9 +86,7 @@ func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
 		c.Assistant(parts...)
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	return r
 }
 

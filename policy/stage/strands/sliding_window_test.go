@@ -52,9 +52,7 @@ func TestSlidingWindowExample(t *testing.T) {
 	}
 	c.Prompt("the last")
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), nil))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	if r.View.Len() != 43 {
 		t.Fatalf("%d messages", r.View.Len())
 	}
@@ -67,10 +65,11 @@ func TestSlidingWindowExample(t *testing.T) {
 
 // One long run is never cut at a prompt, and is at any round.
 func TestSlidingWindowLongRun(t *testing.T) {
-	for cut, want := range map[string][]int{
-		"prompt": {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
-		"round":  {0, 11, 12},
-	} {
+	must.Rows(t, `
+# cut | want
+prompt | [0,1,2,3,4,5,6,7,8,9,10,11,12]
+round  | [0,11,12]
+`, func(cut string, want []int) {
 		c := stagetest.RoundsOf(6, 40)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), sliding(4, "request", cut)))
 		var got []int
@@ -85,7 +84,7 @@ func TestSlidingWindowLongRun(t *testing.T) {
 		}
 		r.All()
 		stagetest.Same(t, want, got, cut)
-	}
+	})
 	// Two are the first message and the results about to be sent: without their call they cannot stand.
 	must.Rows(t, `
 2  | 13
@@ -129,7 +128,11 @@ func TestSlidingWindowFollows(t *testing.T) {
 
 // In Python the oldest results are cut first, and the window slides the next time.
 func TestSlidingWindowTruncate(t *testing.T) {
-	for chars, want := range map[int][2]int{400: {1, 1}, 401: {9, 1}} {
+	must.Rows(t, `
+# chars | want
+400 | [1,1]
+401 | [9,1]
+`, func(chars int, want [2]int) {
 		c := stagetest.Talk(`prompt go`)
 		for i, n := range []int{chars, 1000} {
 			c.Play(`call %v Read %d; assistant say done; prompt "go on"`, i, n)
@@ -137,9 +140,7 @@ func TestSlidingWindowTruncate(t *testing.T) {
 		p := *defineSlidingWindow().Params.(*SlidingWindow)
 		p.Messages = 3
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), &p))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		for i, left := range want {
 			r.Fire(policy.TurnEnd, i, policy.Context{})
 			stagetest.Same(t, left, r.View.Len(), chars, i+1)
@@ -147,12 +148,16 @@ func TestSlidingWindowTruncate(t *testing.T) {
 				t.Errorf("%q", shown)
 			}
 		}
-	}
+	})
 }
 
 // A request that fills the share slides, once, and cuts no result.
 func TestSlidingWindowProactive(t *testing.T) {
-	for window, want := range map[int]int{1001: 6, 1000: 4} {
+	must.Rows(t, `
+# window | want
+1001 | 6
+1000 | 4
+`, func(window, want int) {
 		c := stagetest.NewConvo()
 		for range 3 {
 			c.Play(`prompt x*400; assistant say x*532`)
@@ -160,11 +165,9 @@ func TestSlidingWindowProactive(t *testing.T) {
 		p := *defineSlidingWindow().Params.(*SlidingWindow)
 		p.Proactive = 0.7
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), &p))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Window, r.Overhead = window, 1 // 700 tokens
 		r.Fire(policy.Prepare, 0, policy.Context{})
 		stagetest.Same(t, want, r.View.Len(), window)
-	}
+	})
 }

@@ -161,7 +161,12 @@ func TestThreeLayerLoop(t *testing.T) {
 
 func TestThreeLayerAutoThreshold(t *testing.T) {
 	// [{"role":"user","content":"…"}] is 30 characters longer than its text.
-	for n, want := range map[int]bool{199999: false, 200000: false, 200001: true} {
+	must.Rows(t, `
+# n | want
+199999 | false
+200000 | false
+200001 | true
+`, func(n int, want bool) {
 		c := stagetest.Talk(`prompt x*%d; assistant say done`, n-30)
 		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
@@ -170,7 +175,7 @@ func TestThreeLayerAutoThreshold(t *testing.T) {
 		r.Fire(policy.Prepare, 0, policy.Context{})
 		stagetest.Same(t, want, r.View.Epoch() > 0, n)
 		if !want {
-			continue
+			return
 		}
 		e := r.View.Edits()[0]
 		// 44 characters of prompt and the first 80,000 of the source; the summary stops at 2,000 tokens.
@@ -181,11 +186,16 @@ func TestThreeLayerAutoThreshold(t *testing.T) {
 		if got := e.Insert[1]; got.Role != "assistant" || got.Contents[0].Text != "Understood. Continuing." {
 			t.Errorf("acknowledgement %+v", got)
 		}
-	}
+	})
 }
 
 func TestThreeLayerAutoCutsRecorded(t *testing.T) {
-	for n, want := range map[int]int{8000: 8000, 8001: 8000, 100: 100} {
+	must.Rows(t, `
+# n | want
+8000 | 8000
+8001 | 8000
+100  | 100
+`, func(n, want int) {
 		c := stagetest.NewConvo()
 		c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(1))
 		c.Prompt("go")
@@ -197,7 +207,7 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
 		must.Equal(t, r.View.Edits()[0].Insert[0].Contents[0].Text, "[Compressed]\n\n"+strings.Repeat("s", want), n)
-	}
+	})
 }
 
 func TestFirstUnits(t *testing.T) {

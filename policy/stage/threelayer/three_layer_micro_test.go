@@ -16,11 +16,11 @@ func TestThreeLayerMicro(t *testing.T) {
 		want  []string
 	}{
 		{"three are kept", ThreeLayerMicro{3, 100}, []int{500, 500, 500}, nil},
-		{"the fourth makes the first old", ThreeLayerMicro{3, 100}, []int{500, 500, 500, 500}, []string{"clear@5 m2"}},
+		{"the fourth makes the first old", ThreeLayerMicro{3, 100}, []int{500, 500, 500, 500}, "clear@5 m2"},
 		{"100 characters stay", ThreeLayerMicro{3, 100}, []int{100, 500, 500, 500}, nil},
-		{"101 go", ThreeLayerMicro{3, 100}, []int{101, 500, 500, 500}, []string{"clear@5 m2"}},
-		{"the definition's example", ThreeLayerMicro{3, 100}, []int{500, 100, 600, 20, 700}, []string{"clear@5 m2"}},
-		{"keep none", ThreeLayerMicro{0, 100}, []int{500, 500}, []string{"clear@2 m2", "clear@3 m4"}},
+		{"101 go", ThreeLayerMicro{3, 100}, []int{101, 500, 500, 500}, "clear@5 m2"},
+		{"the definition's example", ThreeLayerMicro{3, 100}, []int{500, 100, 600, 20, 700}, "clear@5 m2"},
+		{"keep none", ThreeLayerMicro{0, 100}, []int{500, 500}, "clear@2 m2, clear@3 m4"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
