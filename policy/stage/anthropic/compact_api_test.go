@@ -10,26 +10,24 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func compacting(change func(*CompactAPI)) *CompactAPI {
-	p := *defineCompactAPI().Params.(*CompactAPI)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 3500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func compacting(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCompactAPI()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 3500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestCompactAPITrigger(t *testing.T) {
 	tests := []struct {
 		name   string
 		prompt int // tokens of the second request's
-		change func(*CompactAPI)
-		want   []string
+		change string
+		want   string
 	}{
-		{"150,000 is not over", 150000, nil, nil},
-		{"150,001", 150001, nil, "summarize@2"},
-		{"the least trigger, at it", 50000, func(p *CompactAPI) { p.Trigger = 50000 }, nil},
-		{"the least trigger, over it", 50001, func(p *CompactAPI) { p.Trigger = 50000 }, "summarize@2"},
+		{"150,000 is not over", 150000, "", ""},
+		{"150,001", 150001, "", "summarize@2"},
+		{"the least trigger, at it", 50000, "trigger: 50000", ""},
+		{"the least trigger, over it", 50001, "trigger: 50000", "summarize@2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -37,7 +35,7 @@ func TestCompactAPITrigger(t *testing.T) {
 prompt go  # 1 token
 call a Read %d; assistant say done
 `, 4*(tt.prompt-10005))
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(tt.change)))
+			r := stagetest.NewRun(t, c, compacting(t, tt.change))
 			r.Overhead = 10000
 			var at []int
 			r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
@@ -67,7 +65,9 @@ x                     | 0
 xx                    | 1
 `, func(text string, want int) {
 		c := stagetest.Uses(3)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Instructions = text })))
+		p := stagetest.Params(t, defineCompactAPI(), "summary: [{fixed: 3500}]").(*CompactAPI)
+		p.Instructions = text
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), p))
 		r.Overhead = 180000
 		r.View.Join(0)
 		size := r.Overhead + r.View.Tokens()
@@ -108,7 +108,9 @@ none                                | ""
 
 func TestCompactAPITriggerTooLow(t *testing.T) {
 	d := defineCompactAPI()
-	if _, err := d.New(compacting(func(p *CompactAPI) { p.Trigger = 49999 })); err == nil {
+	p := stagetest.Params(t, d, "").(*CompactAPI)
+	p.Trigger = 49999
+	if _, err := d.New(p); err == nil {
 		t.Error("no error for a trigger of 49,999")
 	}
 }
@@ -116,7 +118,7 @@ func TestCompactAPITriggerTooLow(t *testing.T) {
 // A summary alone is not summarised again, however large the rest of the prompt is.
 func TestCompactAPIOnce(t *testing.T) {
 	c := stagetest.Uses(3)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.PauseAfter = true })))
+	r := stagetest.NewRun(t, c, compacting(t, "pause_after: true"))
 	r.Overhead = 180000
 	r.View.Join(0)
 	r.Fire(policy.Project, 0, policy.Context{})
@@ -130,11 +132,8 @@ func TestCompactAPIOnce(t *testing.T) {
 // The recorded summary is used, and nothing is re-injected beside it: that is the client's doing, not the API's.
 func TestCompactAPIRecorded(t *testing.T) {
 	c := stagetest.Uses(3)
-	p := compacting(func(p *CompactAPI) {
-		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 9}}
-	})
 	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), p))
+	r := stagetest.NewRun(t, c, compacting(t, "summary: [recorded, {fixed: 9}]"))
 	sum := policy.NewContent(jsonl.KindText, "what was done")
 	r.Record = stagetest.Recording{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
 	r.Manual = map[int]bool{2: true}
@@ -144,9 +143,9 @@ func TestCompactAPIRecorded(t *testing.T) {
 	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
 		t.Errorf("%+v", e)
 	}
-	r = stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Manual = "ignore" })))
+	r = stagetest.NewRun(t, stagetest.Uses(3), compacting(t, "manual: ignore"))
 	r.Manual = map[int]bool{2: true}
-	if edits := r.All().Edits(); edits != nil {
+	if edits := r.All().Edits(); edits != "" {
 		t.Errorf("ignored, and yet %v", edits)
 	}
 }
@@ -154,14 +153,13 @@ func TestCompactAPIRecorded(t *testing.T) {
 // What tool-use clearing takes off is not in the prompt the trigger reads.
 func TestCompactAPIAfterClearing(t *testing.T) {
 	c := stagetest.Uses(4)
-	api := compacting(nil)
 	must.Rows(t, `
 150000 | false
 150400 | true
 `, func(overhead int, want bool) {
 		r := stagetest.NewRun(t, c,
-			stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 0 })),
-			stagetest.Start(t, defineCompactAPI(), api))
+			clearing(t, "trigger: {input_tokens: 1}, keep: 0"),
+			compacting(t, ""))
 		r.Overhead = overhead - 100
 		r.All()
 		stagetest.Same(t, want, r.View.Epoch() > 0, r.Overhead, r.Payload)

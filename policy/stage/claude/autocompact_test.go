@@ -13,13 +13,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-func auto(change func(*Autocompact)) *Autocompact {
-	p := *defineAutocompact().Params.(*Autocompact)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func auto(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineAutocompact()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 5000}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestAutocompactThreshold(t *testing.T) {
@@ -35,25 +33,25 @@ func TestAutocompactThreshold(t *testing.T) {
 		w       Window
 		context int
 		used    int
-		change  func(*Autocompact)
+		change  string
 		want    bool
 	}{
-		{"154,999", first, 200000, 154999, nil, false},
-		{"155,000", first, 200000, 155000, nil, true},
-		{"155,001", first, 200000, 155001, nil, true},
-		{"166,999", late, 200000, 166999, nil, false},
-		{"167,000", late, 200000, 167000, nil, true},
-		{"966,999 of 1M", late, 1000000, 966999, nil, false},
-		{"967,000 of 1M", late, 1000000, 967000, nil, true},
-		{"35 %: 58,798", half, 200000, 58798, nil, false},
-		{"35 %: 58,799", half, 200000, 58799, nil, true},
-		{"switched off", off, 200000, 199999, nil, false},
-		{"not enabled", first, 200000, 199999, func(p *Autocompact) { p.Enabled = false }, false},
+		{"154,999", first, 200000, 154999, "", false},
+		{"155,000", first, 200000, 155000, "", true},
+		{"155,001", first, 200000, 155001, "", true},
+		{"166,999", late, 200000, 166999, "", false},
+		{"167,000", late, 200000, 167000, "", true},
+		{"966,999 of 1M", late, 1000000, 966999, "", false},
+		{"967,000 of 1M", late, 1000000, 967000, "", true},
+		{"35 %: 58,798", half, 200000, 58798, "", false},
+		{"35 %: 58,799", half, 200000, 58799, "", true},
+		{"switched off", off, 200000, 199999, "", false},
+		{"not enabled", first, 200000, 199999, "enabled: false", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Uses(3)
-			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(tt.change))), tt.used, 100)
+			r := usage(stagetest.NewRun(t, c, auto(t, tt.change)), tt.used, 100)
 			*limits(r) = fixed(tt.w.Resolve(policy.Circumstances{Window: tt.context, MaxOutput: 0}))
 			r.All()
 			if got := r.View.Epoch() > 0; got != tt.want {
@@ -78,12 +76,12 @@ func TestAutocompactManual(t *testing.T) {
 replay | ["summarize@3"]
 ignore | null
 `, func(manual string, want []string) {
-		r := stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Manual, p.Enabled = manual, false })))
+		r := stagetest.NewRun(t, stagetest.Uses(3), auto(t, "manual: %v, enabled: false", manual))
 		r.Manual = map[int]bool{2: true}
 		stagetest.Same(t, want, r.All().Edits(), manual)
 	})
 	// There is nothing to compact before the first message.
-	r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineAutocompact(), auto(nil)))
+	r := stagetest.NewRun(t, stagetest.Uses(1), auto(t, ""))
 	r.Fire(policy.Manual, 0, policy.Context{})
 	if r.Edits() != nil {
 		t.Errorf("an empty view: %v", r.Edits())
@@ -111,7 +109,7 @@ assistant say done  # m5
 prompt more  # m7
 assistant say done
 `)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.KeepRecent = keep })))
+		r := stagetest.NewRun(t, c, auto(t, "keep_recent: %v", keep))
 		content := policy.NewContent(jsonl.KindText, "a summary")
 		r.Record.Content = &content
 		r.Record.Tail = []policy.Synthetic{{Role: "user", Label: "file a", Attached: true, Contents: []policy.Content{content}}}
@@ -140,10 +138,8 @@ func TestAutocompactRecorded(t *testing.T) {
 			c := stagetest.Uses(3)
 			c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
 			c.Boundaries[0].Request = 4
-			p := auto(func(p *Autocompact) {
-				p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
-			})
-			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p)), 155000, 0)
+			p := auto(t, "summary: [recorded, {fixed: 77}]")
+			r := usage(stagetest.NewRun(t, c, p), 155000, 0)
 			r.Record = stagetest.Recording{Content: tt.summary, Tail: []policy.Synthetic{file}}
 			r.All()
 			stagetest.Same(t, tt.want, r.View.Len())
@@ -164,7 +160,7 @@ asession_memory-1 | false
 `, func(agent string, want bool) {
 		c := stagetest.Uses(3)
 		c.Agent = agent
-		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil))), 155000, 0).All()
+		r := usage(stagetest.NewRun(t, c, auto(t, "")), 155000, 0).All()
 		stagetest.Same(t, want, r.View.Epoch() > 0, agent)
 	})
 }
@@ -177,7 +173,7 @@ one over | 1 | 3 | 1
 `, func(name string, excess, retries, want int) {
 		t.Run(name, func(t *testing.T) {
 			c := stagetest.Uses(9)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Retries = retries })))
+			r := stagetest.NewRun(t, c, auto(t, "ptl_retries: %v", retries))
 			limits(r).Effective = 1257
 			for m := range 19 {
 				r.View.Join(m)
@@ -214,9 +210,7 @@ func TestAutocompactFails(t *testing.T) {
 1 | 0 | 392698 | 6 | after 1 retry: it fails
 0 | 2 | 488686 | 3 | does not fit 168,000: it fails
 `, func(retries, most, size, tries int, reason string) {
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) {
-			p.Retries, p.Gap, p.MaxFailures = retries, "unknown", most
-		})))
+		r := stagetest.NewRun(t, c, auto(t, "ptl_retries: %v, ptl_gap: unknown, max_failures: %v", retries, most))
 		r.Used = func(k int) (int, int) { return 100000 + 55000*(k/20), 0 } // the threshold at the twenty-first request
 		r.All()
 		edits := r.View.Edits()
@@ -248,7 +242,7 @@ the session's  | session | 18957
 			c := stagetest.NewConvo()
 			c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 4*9000)), picture)
 			c.Play(`assistant say ok`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = prefix })))
+			r := stagetest.NewRun(t, c, auto(t, "prefix: %v", prefix))
 			r.Overhead = 700
 			r.View.Join(0)
 			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
@@ -269,7 +263,7 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 400)), stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 40000)))
 	c.Play(`assistant say y*400; prompt z*400; assistant say w*400`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.PromptTokens = 1000 })))
+	r := stagetest.NewRun(t, c, auto(t, "prompt_tokens: 1000"))
 	for m := range 4 {
 		r.View.Join(m)
 	}
@@ -325,7 +319,7 @@ there is one round           | 1  | 1   | 3 | 0 | 1  | : it fails
 `, func(name string, rounds, excess, retries, want, sent int, theReason string) {
 		for _, prefix := range []string{"own", "session"} {
 			t.Run(name+", "+prefix, func(t *testing.T) {
-				p := auto(func(p *Autocompact) { p.Retries, p.Prefix = retries, prefix })
+				p := auto(t, "ptl_retries: %v, prefix: %v", retries, prefix)
 				call, limit, reason := compactionCall(t, stagetest.Small(rounds), p, 700, excess)
 				if call.Retries != want || call.Input-limit != sent {
 					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, want, sent)
@@ -357,7 +351,7 @@ func TestAutocompactUnknownGap(t *testing.T) {
 2  | 60 | 3 | 1 | 1
 1  | 60 | 3 | 0 | 0
 `, func(rounds, excess, retries, want, dropped int) {
-		p := auto(func(p *Autocompact) { p.Retries, p.Gap = retries, "unknown" })
+		p := auto(t, "ptl_retries: %v, ptl_gap: unknown", retries)
 		call, limit, _ := compactionCall(t, stagetest.Small(rounds), p, 0, excess)
 		left := excess - 9*dropped
 		if dropped > 0 {
@@ -381,7 +375,7 @@ func TestAutocompactMarkerCovered(t *testing.T) {
 		for i := range 6 {
 			c.Play(`call %v Read 400`, i)
 		}
-		call, limit, _ := compactionCall(t, c, auto(nil), 0, excess)
+		call, limit, _ := compactionCall(t, c, auto(t, ""), 0, excess)
 		if call.Retries != retries || call.Input-limit != sent {
 			t.Errorf("%d over: %d retries, %d over the limit; want %+v", excess, call.Retries, call.Input-limit, excess)
 		}
@@ -400,8 +394,8 @@ session | -701 | 700 | false
 session | -699 | 700 | true
 `, func(prefix string, excess, input int, tooBig bool) {
 		c := stagetest.Small(20)
-		p := auto(func(p *Autocompact) { p.Prefix, p.Retries = prefix, 0 })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
+		p := auto(t, "prefix: %v, ptl_retries: 0", prefix)
+		r := stagetest.NewRun(t, c, p)
 		r.Overhead = 700
 		r.Join()
 		alone := r.View.Tokens() + 1257

@@ -13,11 +13,11 @@ import (
 )
 
 // short is autocompact with a summary and a prompt of ten tokens.
-func short(change func(*Autocompact)) *Autocompact {
-	return auto(func(p *Autocompact) {
-		p.Summary, p.PromptTokens = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}, 10
-		change(p)
-	})
+func short(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineAutocompact()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 10}], prompt_tokens: 10")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // Where no window is set, the client compacts once the API refuses a prompt, and keeps the newest round, and as many more as it
@@ -36,7 +36,7 @@ false | 800  | 400  | null            | 0  # the threshold is far
 			c.Call(string(rune('a'+i)), "Read", 400)
 		}
 		c.Play(`call z Read %d; assistant say done`, size)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.KeepRecent = 1 })))
+		r := stagetest.NewRun(t, c, short(t, "keep_recent: 1"))
 		r.Window, r.Overhead = window, 60
 		w := DefaultWindow()
 		w.Reactive = waits
@@ -67,7 +67,7 @@ func TestAutocompactThrashes(t *testing.T) {
 3 | 3 | ["summarize@1","summarize@4","summarize@7"]
 0 | 1 | ["summarize@1","summarize@2","summarize@3","summarize@4","summarize@5","summarize@6","summarize@7","summarize@8","summarize@9"]
 `, func(most, every int, want []string) {
-		r := stagetest.NewRun(t, stagetest.Uses(8), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.MaxRefills = most })))
+		r := stagetest.NewRun(t, stagetest.Uses(8), short(t, "max_refills: %v", most))
 		r.Used = func(k int) (int, int) { return map[bool]int{true: 180000}[k%every == 0], 0 }
 		stagetest.Same(t, want, r.All().Edits(), most, every)
 	})
@@ -75,7 +75,7 @@ func TestAutocompactThrashes(t *testing.T) {
 
 // A summary that was written ahead costs its call where it is written; at the threshold what came after it stays.
 func TestAutocompactAhead(t *testing.T) {
-	r := stagetest.NewRun(t, stagetest.Uses(5), stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.Ahead = 80 })))
+	r := stagetest.NewRun(t, stagetest.Uses(5), short(t, "ahead: 80"))
 	r.Used = func(k int) (int, int) { return []int{100000, 120000, 135000, 140000, 156000, 20000, 20000}[k], 0 }
 	r.All()
 	if diff := cmp.Diff("call@3 m0, summarize@5", r.Edits()); diff != "" {
@@ -93,14 +93,14 @@ func TestAutocompactIdle(t *testing.T) {
 	for _, tt := range []struct {
 		away time.Duration
 		used int
-		want []string
+		want string
 	}{
-		{53 * time.Minute, 120000, nil},
+		{53 * time.Minute, 120000, ""},
 		{54 * time.Minute, 120000, "summarize@4"},
-		{54 * time.Minute, 99999, nil},
+		{54 * time.Minute, 99999, ""},
 	} {
 		c := stagetest.Uses(4)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), short(func(p *Autocompact) { p.IdleAfter, p.IdleTokens = 54*time.Minute, 100000 })))
+		r := stagetest.NewRun(t, c, short(t, "idle_after: %v, idle_tokens: 100000", 54*time.Minute))
 		last := c.Messages[c.Requests[2].Message].Time
 		r.At = map[int]time.Time{3: last.Add(tt.away), 4: last}
 		r.Used = func(int) (int, int) { return tt.used, 0 }

@@ -28,7 +28,7 @@ func snapshot(c *stagetest.Convo, before int, staged ...session.Staged) {
 }
 
 func followed(source string) *ContextCollapse {
-	return collapsing(func(p *ContextCollapse) { p.Source = source })
+	return collapsing(t, "source: %v", source)
 }
 
 func summed() []policy.Synthetic {
@@ -40,46 +40,46 @@ func TestContextCollapseRecorded(t *testing.T) {
 		name   string
 		record func(c *stagetest.Convo)
 		before map[int]policy.Edit // applied before a request's stages
-		want   []string            // by request: "2: commit m0-m1"
-		shown  []string
+		want   string              // by request: "2: commit m0-m1"
+		shown  string
 		calls  int
 	}{
 		{"one after another", func(c *stagetest.Convo) { commit(c, 0, 1, 4); commit(c, 4, 5, 8) }, nil,
-			[]string{"3: commit m0-m1", "5: commit m4-m5"}, []string{"collapsed", "m2", "m3", "collapsed", "m6", "m7", "m8"}, 2},
+			[]string{"3: commit m0-m1", "5: commit m4-m5"}, "collapsed m2-m3 collapsed m6-m8", 2},
 		{"after the last request", func(c *stagetest.Convo) { commit(c, 0, 1, 9) }, nil,
-			[]string{"5: commit m0-m1"}, []string{"collapsed", "m2", "m3", "m4", "m5", "m6", "m7", "m8"}, 1},
+			[]string{"5: commit m0-m1"}, "collapsed m2-m8", 1},
 		{"a placeholder within the next", func(c *stagetest.Convo) { commit(c, 2, 3, 4); commit(c, 0, 5, 8) }, nil,
-			[]string{"3: commit m2-m3", "5: commit m0-m5"}, []string{"collapsed", "m6", "m7", "m8"}, 2},
+			[]string{"3: commit m2-m3", "5: commit m0-m5"}, "collapsed m6-m8", 2},
 		{"within, at one request", func(c *stagetest.Convo) { commit(c, 2, 3, 8); commit(c, 0, 5, 8) }, nil,
-			[]string{"5: stage m2-m3", "5: commit m0-m5"}, []string{"collapsed", "m6", "m7", "m8"}, 2},
+			[]string{"5: stage m2-m3", "5: commit m0-m5"}, "collapsed m6-m8", 2},
 		{"overlapping: the second takes what is left", func(c *stagetest.Convo) { commit(c, 0, 3, 6); commit(c, 2, 5, 8) }, nil,
-			[]string{"4: commit m0-m3", "5: commit m4-m5"}, []string{"collapsed", "collapsed", "m6", "m7", "m8"}, 2},
+			[]string{"4: commit m0-m3", "5: commit m4-m5"}, "collapsed collapsed m6-m8", 2},
 		{"overlapping, at one request", func(c *stagetest.Convo) { commit(c, 0, 3, 8); commit(c, 2, 5, 8) }, nil,
-			[]string{"5: commit m0-m3", "5: commit m4-m5"}, []string{"collapsed", "collapsed", "m6", "m7", "m8"}, 2},
+			[]string{"5: commit m0-m3", "5: commit m4-m5"}, "collapsed collapsed m6-m8", 2},
 		{"twice the same", func(c *stagetest.Convo) { commit(c, 0, 3, 6); commit(c, 0, 3, 8) }, nil,
-			[]string{"4: commit m0-m3"}, []string{"collapsed", "m4", "m5", "m6", "m7", "m8"}, 1},
+			[]string{"4: commit m0-m3"}, "collapsed m4-m8", 1},
 		{"rounds of a turn", func(c *stagetest.Convo) { commit(c, 1, 2, 4) }, nil,
-			[]string{"3: commit m1-m2"}, []string{"m0", "collapsed", "m3", "m4", "m5", "m6", "m7", "m8"}, 1},
+			[]string{"3: commit m1-m2"}, "m0 collapsed m3-m8", 1},
 		{"in part snipped", func(c *stagetest.Convo) { commit(c, 0, 5, 8) },
 			map[int]policy.Edit{4: {Kind: policy.KindRemove, Items: []policy.ItemID{2, 3}}},
-			[]string{"5: commit m0-m5"}, []string{"collapsed", "m6", "m7", "m8"}, 1},
+			[]string{"5: commit m0-m5"}, "collapsed m6-m8", 1},
 		{"snipped", func(c *stagetest.Convo) { commit(c, 2, 3, 8) },
 			map[int]policy.Edit{4: {Kind: policy.KindRemove, Items: []policy.ItemID{2, 3}}},
-			nil, []string{"m0", "m1", "m4", "m5", "m6", "m7", "m8"}, 0},
+			"", "m0-m1 m4-m8", 0},
 		{"in part summarised", func(c *stagetest.Convo) { commit(c, 0, 5, 8) },
 			map[int]policy.Edit{4: {Kind: policy.KindSummarize, Insert: summed(), Keep: []policy.ItemID{4, 5, 6}}},
-			[]string{"5: commit m4-m5"}, []string{"summary", "collapsed", "m6", "m7", "m8"}, 1},
+			[]string{"5: commit m4-m5"}, "summary collapsed m6-m8", 1},
 		{"summarised", func(c *stagetest.Convo) { commit(c, 0, 3, 8) },
 			map[int]policy.Edit{4: {Kind: policy.KindSummarize, Insert: summed(), Keep: []policy.ItemID{4, 5, 6}}},
-			nil, []string{"summary", "m4", "m5", "m6", "m7", "m8"}, 0},
+			"", "summary m4-m8", 0},
 		{"torn apart", func(c *stagetest.Convo) { commit(c, 0, 5, 8) },
 			map[int]policy.Edit{4: {Kind: policy.KindSummarize, Lead: []policy.ItemID{0, 1}, Insert: summed(), Keep: []policy.ItemID{4, 5, 6}}},
-			nil, []string{"m0", "m1", "summary", "m4", "m5", "m6", "m7", "m8"}, 0},
+			"", "m0-m1 summary m4-m8", 0},
 		{"staged, and committed later", func(c *stagetest.Convo) {
 			snapshot(c, 4, session.Staged{From: 0, To: 1, Summary: "one", Risk: 0.5}, session.Staged{From: 2, To: 3, Summary: "two"})
 			snapshot(c, 6, session.Staged{From: 2, To: 3, Summary: "two"})
 			commit(c, 0, 1, 6)
-		}, nil, []string{"3: stage m0-m1", "3: stage m2-m3", "4: commit m0-m1"}, []string{"collapsed", "m2", "m3", "m4", "m5", "m6", "m7", "m8"}, 2},
+		}, nil, []string{"3: stage m0-m1", "3: stage m2-m3", "4: commit m0-m1"}, "collapsed m2-m8", 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestContextCollapseStagedThenGone(t *testing.T) {
 		{"all of it", policy.Edit{Kind: policy.KindSummarize, Insert: summary, Keep: []policy.ItemID{6, 7, 8}}, []string{"stage m6-m7", "commit m6-m7"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := stagetest.NewRun(t, turns(4), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Span, p.CommitAt, p.Target = 300, 1000, 900 })))
+			r := stagetest.NewRun(t, turns(4), collapsing(t, "span: 300, commit_at: 1000, target: 900"))
 			if diff := cmp.Diff([]string{"stage m0-m5"}, acts(prepare(t, r, 500))); diff != "" {
 				t.Fatalf("-want +got\n%s", diff)
 			}
@@ -194,9 +194,7 @@ func TestContextCollapseRecordedSummary(t *testing.T) {
 	c := turns(3)
 	commit(c, 0, 1, 99)
 	snapshot(c, 99, session.Staged{From: 2, To: 3, Summary: "staged it was"})
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
-		p.Source, p.Summary = "simulated", policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 7}}
-	})))
+	r := stagetest.NewRun(t, c, collapsing(t, "source: simulated, summary: [recorded, {fixed: 7}]"))
 	prepare(t, r, 1000)
 	var got []string
 	for _, id := range r.View.IDs()[:3] {

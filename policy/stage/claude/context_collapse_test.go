@@ -15,14 +15,11 @@ import (
 )
 
 // collapsing are parameters of tests: every turn but the newest may go, one by one, each for a summary of 10 tokens.
-func collapsing(change func(*ContextCollapse)) *ContextCollapse {
-	p := *defineContextCollapse().Params.(*ContextCollapse)
-	p.StageAt, p.CommitAt, p.Target, p.Protect, p.Span = 1, 1, 1, 0, 1
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func collapsing(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineContextCollapse()
+	def.Params = stagetest.Params(t, def, "stage_at: 1, commit_at: 1, target: 1, protect: 0, span: 1, summary: [{fixed: 10}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // turns is n answered prompts of 100 tokens a turn, and one to come: U1 is m0, A1 m1, U2 m2 …
@@ -80,10 +77,7 @@ func TestContextCollapseExample(t *testing.T) {
 	})
 	t.Run("simulated", func(t *testing.T) {
 		c := turns(4)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
-			p.Head, p.Span = 1, 300
-			p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}
-		})))
+		r := stagetest.NewRun(t, c, collapsing(t, "head: 1, span: 300, summary: [outline]"))
 		for m := range c.Messages[2:8] { // long enough for an outline to save something
 			c.Texts[policy.Target{Item: policy.ItemID(m + 2)}] = "done"
 		}
@@ -98,14 +92,14 @@ func TestContextCollapseExample(t *testing.T) {
 // Every figure at, below and above.
 func TestContextCollapseFigures(t *testing.T) {
 	all := []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3", "stage m4-m5", "commit m4-m5"}
-	far := func(p *ContextCollapse) { p.StageAt, p.CommitAt, p.Target = 500, 1000, 700 }
+	far := "stage_at: 500, commit_at: 1000, target: 700"
 	with := func(change func(*ContextCollapse)) func(*ContextCollapse) {
 		return func(p *ContextCollapse) { far(p); change(p) }
 	}
 	tests := []struct {
 		name   string
 		used   int
-		change func(*ContextCollapse)
+		change string
 		want   []string
 	}{
 		{"below stage_at", 499, far, nil},
@@ -114,28 +108,28 @@ func TestContextCollapseFigures(t *testing.T) {
 		{"below commit_at", 999, far, all[:1]},
 		// Each commit takes 90 off: 1000, 910, 820, 730.
 		{"at commit_at", 1000, far, all},
-		{"at the target", 1000, with(func(p *ContextCollapse) { p.Target = 820 }), all},
-		{"below the target", 1000, with(func(p *ContextCollapse) { p.Target = 821 }), all[:4]},
-		{"one is enough", 1000, with(func(p *ContextCollapse) { p.Target = 911 }), all[:2]},
+		{"at the target", 1000, with("target: 820"), all},
+		{"below the target", 1000, with("target: 821"), all[:4]},
+		{"one is enough", 1000, with("target: 911"), all[:2]},
 		// Behind the third turn there are 50 tokens, behind the second 150.
-		{"protect 50", 1000, with(func(p *ContextCollapse) { p.Protect = 50 }), all},
-		{"protect 51", 1000, with(func(p *ContextCollapse) { p.Protect = 51 }), all[:4]},
-		{"protect 150", 1000, with(func(p *ContextCollapse) { p.Protect = 150 }), all[:4]},
-		{"protect 151", 1000, with(func(p *ContextCollapse) { p.Protect = 151 }), all[:2]},
-		{"protect everything", 1000, with(func(p *ContextCollapse) { p.Protect = 10000 }), nil},
-		{"head 1", 1000, with(func(p *ContextCollapse) { p.Head = 1 }), all[2:]},
-		{"head 3", 1000, with(func(p *ContextCollapse) { p.Head = 3 }), nil},
-		{"a span of 100", 500, with(func(p *ContextCollapse) { p.Span = 100 }), all[:1]},
-		{"a span of 101", 500, with(func(p *ContextCollapse) { p.Span = 101 }), []string{"stage m0-m3"}},
-		{"a span of 300", 500, with(func(p *ContextCollapse) { p.Span = 300 }), []string{"stage m0-m5"}},
-		{"a span of 301", 500, with(func(p *ContextCollapse) { p.Span = 301 }), nil},
-		{"a span of 301, to commit", 1000, with(func(p *ContextCollapse) { p.Span = 301 }), []string{"stage m0-m5", "commit m0-m5"}},
+		{"protect 50", 1000, with("protect: 50"), all},
+		{"protect 51", 1000, with("protect: 51"), all[:4]},
+		{"protect 150", 1000, with("protect: 150"), all[:4]},
+		{"protect 151", 1000, with("protect: 151"), all[:2]},
+		{"protect everything", 1000, with("protect: 10000"), nil},
+		{"head 1", 1000, with("head: 1"), all[2:]},
+		{"head 3", 1000, with("head: 3"), nil},
+		{"a span of 100", 500, with("span: 100"), all[:1]},
+		{"a span of 101", 500, with("span: 101"), []string{"stage m0-m3"}},
+		{"a span of 300", 500, with("span: 300"), []string{"stage m0-m5"}},
+		{"a span of 301", 500, with("span: 301"), nil},
+		{"a span of 301, to commit", 1000, with("span: 301"), []string{"stage m0-m5", "commit m0-m5"}},
 		{"a summary of 99", 500, with(func(p *ContextCollapse) { p.Summary[0].Tokens = 99 }), all[:1]},
 		{"a summary of 100 saves nothing", 500, with(func(p *ContextCollapse) { p.Summary[0].Tokens = 100 }), nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(tt.change)))
+			r := stagetest.NewRun(t, turns(3), collapsing(t, tt.change))
 			stagetest.Same(t, tt.want, acts(prepare(t, r, tt.used)))
 		})
 	}
@@ -145,7 +139,7 @@ func TestContextCollapseFigures(t *testing.T) {
 // left is not worth a summary.
 func TestContextCollapseDropped(t *testing.T) {
 	dropped := func(items ...policy.ItemID) *stagetest.Bench {
-		r := stagetest.NewRun(t, turns(3), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt, p.Target = 1000, 941 })))
+		r := stagetest.NewRun(t, turns(3), collapsing(t, "commit_at: 1000, target: 941"))
 		r.Join()
 		for _, id := range items {
 			must.Get(r.View.Apply(policy.Edit{Stage: "another", Kind: policy.KindCacheEdit, Target: policy.Target{Item: id}, Carrier: 6}))(t)
@@ -192,7 +186,7 @@ func TestContextCollapseAuto(t *testing.T) {
 // One span a request is staged; each is asked for once, and committed as it was staged.
 func TestContextCollapseOneARequest(t *testing.T) {
 	c := turns(3)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt = 1000 })))
+	r := stagetest.NewRun(t, c, collapsing(t, "commit_at: 1000"))
 	var got []string
 	for _, used := range []int{500, 500, 500, 500} {
 		got = append(got, acts(prepare(t, r, used))...)
@@ -240,7 +234,7 @@ prompt wait; answers result c late; assistant say x*400; prompt more; assistant 
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			tt.make(c)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil)))
+			r := stagetest.NewRun(t, c, collapsing(t, ""))
 			r.Used = func(int) (int, int) { return 100, 0 }
 			r.Join()
 			r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
@@ -255,7 +249,7 @@ func TestContextCollapseCall(t *testing.T) {
 own     | {"Input":1451,"Kind":"collapse", "Output":10,"Prefix":"own", "Prompt":1351}
 session | {"Kind":"collapse", "Output":10,"Prefix":"session", "Prompt":1351}
 `, func(prefix string, theWant policy.Call) {
-		r := stagetest.NewRun(t, turns(2), stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Prefix, p.CommitAt = prefix, 1000 })))
+		r := stagetest.NewRun(t, turns(2), collapsing(t, "prefix: %v, commit_at: 1000", prefix))
 		e := prepare(t, r, 500)[0]
 		stagetest.Same(t, &theWant, e.Call, prefix)
 		if want := (map[string]int{"span_tokens": 100, "span_turns": 1, "risk_percent": 0}); !cmp.Equal(e.Detail, want) {
@@ -267,7 +261,7 @@ session | {"Kind":"collapse", "Output":10,"Prefix":"session", "Prompt":1351}
 	})
 	c := turns(2)
 	c.Agent = "acompact-1"
-	if edits := prepare(t, stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil))), 500); len(edits) > 0 {
+	if edits := prepare(t, stagetest.NewRun(t, c, collapsing(t, "")), 500); len(edits) > 0 {
 		t.Errorf("a compaction's own requests are collapsed: %v", acts(edits))
 	}
 }
@@ -292,7 +286,7 @@ assistant say "internal/stock/ledger.go it is"; prompt thanks
 risk | 0 | ["m3-m4", "m7-m8", "m5-m6", "m0-m2"] | [0, 0, 50, 75]
 age  | 0 | ["m0-m2", "m3-m4", "m5-m6", "m7-m8"] | [0, 0, 0, 0]
 `, func(selector string, _ int, want []string, theRisks []int) {
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.Selector, p.CommitAt = selector, 3000 })))
+		r := stagetest.NewRun(t, c, collapsing(t, "selector: %v, commit_at: 3000", selector))
 		for range 4 {
 			prepare(t, r, 2999)
 		}
@@ -313,7 +307,7 @@ age  | 0 | ["m0-m2", "m3-m4", "m5-m6", "m7-m8"] | [0, 0, 0, 0]
 // Each text is read once for its names and once as part of a span, however many spans there are.
 func TestContextCollapseReadsOnce(t *testing.T) {
 	c := turns(50)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) { p.CommitAt = 100000 })))
+	r := stagetest.NewRun(t, c, collapsing(t, "commit_at: 100000"))
 	for range 60 {
 		prepare(t, r, 500)
 	}
@@ -325,7 +319,7 @@ func TestContextCollapseReadsOnce(t *testing.T) {
 // When all turns are gone, placeholders are folded into one; where that saves nothing, they stay.
 func TestContextCollapseFolds(t *testing.T) {
 	c := turns(4)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(nil)))
+	r := stagetest.NewRun(t, c, collapsing(t, ""))
 	prepare(t, r, 1000)
 	if diff := cmp.Diff([]string{collapsedLabel, collapsedLabel, collapsedLabel, collapsedLabel, "m8"}, r.Order()); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
@@ -342,9 +336,7 @@ func TestContextCollapseFoldsOutlines(t *testing.T) {
 		c.Play(`prompt "what? "*500; assistant say "that. "*500`)
 	}
 	c.Prompt("thanks")
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
-		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}
-	})))
+	r := stagetest.NewRun(t, c, collapsing(t, "summary: [outline]"))
 	prepare(t, r, 20000)
 	apart := r.View.Tokens()
 	if n := r.View.Len(); n != 7 {
@@ -370,9 +362,7 @@ func TestContextCollapseIDs(t *testing.T) {
 			c.Texts[policy.Target{Item: policy.ItemID(m)}] = "short"
 			c.Messages[m].Blocks[0].Text.UTF16 = 2000
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), collapsing(func(p *ContextCollapse) {
-			p.Summary = policy.SummaryChoices{{Kind: policy.SummaryOutline}}
-		})))
+		r := stagetest.NewRun(t, c, collapsing(t, "summary: [outline]"))
 		prepare(t, r, 10000)
 		for _, id := range r.View.IDs()[:3] {
 			text := r.View.Replacement(policy.Target{Item: id}).Text

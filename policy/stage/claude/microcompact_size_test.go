@@ -15,12 +15,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func bySize(change func(*MicrocompactSize)) *MicrocompactSize {
-	p := defaultMicrocompactSize()
-	if change != nil {
-		change(p)
-	}
-	return p
+func bySize(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, defineMicrocompactSize(), set, args...)
 }
 
 // sizes is a conversation with one result a round, in tokens.
@@ -45,34 +42,34 @@ func usage(r *stagetest.Bench, used, tail int) *stagetest.Bench {
 }
 
 func TestMicrocompactSize(t *testing.T) {
-	manual := func(p *MicrocompactSize) { p.Manual = true }
+	manual := "manual: true"
 	tests := []struct {
 		name       string
-		change     func(*MicrocompactSize)
+		change     string
 		tokens     []int
 		used, tail int
 		want       []int // results replaced
 	}{
-		{"the definition's example", nil, []int{30000, 15000, 10000, 5000, 400, 100}, 136000, 0, []int{0}},
-		{"134,999", nil, []int{30000, 30000, 1, 1, 1}, 134999, 0, nil},
-		{"135,000", nil, []int{30000, 30000, 1, 1, 1}, 135000, 0, []int{0}},
-		{"the tail does not count", nil, []int{30000, 30000, 1, 1, 1}, 136939, 1940, nil},
-		{"unless it is asked for", func(p *MicrocompactSize) { p.Gate = "usage_plus_tail" }, []int{30000, 30000, 1, 1, 1}, 136939, 1940, []int{0}},
-		{"19,999 saved", nil, []int{19999, 39997, 1, 1, 1}, 150000, 0, nil},
-		{"20,000 saved", nil, []int{20000, 39998, 1, 1, 0}, 150000, 0, []int{0}},
-		{"40,000 are left", nil, []int{20000, 39997, 1, 1, 1}, 150000, 0, []int{0}},
-		{"40,001 are not", nil, []int{20000, 39998, 1, 1, 1}, 150000, 0, []int{0, 1}},
-		{"40,000 from the beginning", nil, []int{20000, 19997, 1, 1, 1}, 150000, 0, nil},
-		{"the last three are kept", nil, []int{30000, 30000, 30000, 30000, 30000}, 150000, 0, []int{0, 1}},
-		{"three alone", nil, []int{50000, 50000, 50000}, 199000, 0, nil},
+		{"the definition's example", "", []int{30000, 15000, 10000, 5000, 400, 100}, 136000, 0, []int{0}},
+		{"134,999", "", []int{30000, 30000, 1, 1, 1}, 134999, 0, nil},
+		{"135,000", "", []int{30000, 30000, 1, 1, 1}, 135000, 0, []int{0}},
+		{"the tail does not count", "", []int{30000, 30000, 1, 1, 1}, 136939, 1940, nil},
+		{"unless it is asked for", "gate: usage_plus_tail", []int{30000, 30000, 1, 1, 1}, 136939, 1940, []int{0}},
+		{"19,999 saved", "", []int{19999, 39997, 1, 1, 1}, 150000, 0, nil},
+		{"20,000 saved", "", []int{20000, 39998, 1, 1, 0}, 150000, 0, []int{0}},
+		{"40,000 are left", "", []int{20000, 39997, 1, 1, 1}, 150000, 0, []int{0}},
+		{"40,001 are not", "", []int{20000, 39998, 1, 1, 1}, 150000, 0, []int{0, 1}},
+		{"40,000 from the beginning", "", []int{20000, 19997, 1, 1, 1}, 150000, 0, nil},
+		{"the last three are kept", "", []int{30000, 30000, 30000, 30000, 30000}, 150000, 0, []int{0, 1}},
+		{"three alone", "", []int{50000, 50000, 50000}, 199000, 0, nil},
 		{"by hand: no gates", manual, []int{19999, 39997, 1, 1, 1}, 0, 0, []int{0}},
 		{"by hand: the target stays", manual, []int{20000, 19997, 1, 1, 1}, 0, 0, nil},
-		{"another target keeps the gates", func(p *MicrocompactSize) { p.Target = 10 }, []int{19990, 1, 1, 1, 1}, 134999, 0, nil},
-		{"no tools", func(p *MicrocompactSize) { p.Tools = nil }, []int{30000, 30000, 1, 1, 1}, 150000, 0, nil},
+		{"another target keeps the gates", "target: 10", []int{19990, 1, 1, 1, 1}, 134999, 0, nil},
+		{"no tools", "tools: []", []int{30000, 30000, 1, 1, 1}, 150000, 0, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c, p := sizes(tt.tokens...), bySize(tt.change)
+			c, p := sizes(tt.tokens...), bySize(t, tt.change)
 			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), tt.used, tt.tail).All()
 			var got []int
 			for i := range tt.tokens {
@@ -137,8 +134,8 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 		c.Play(`call %v Bash %d`, i, 4*20000)
 	}
 	c.Play(`assistant say done`)
-	p := bySize(func(p *MicrocompactSize) { p.Persist = false })
-	r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 135000, 0).All()
+	p := bySize(t, "persist: false")
+	r := usage(stagetest.NewRun(t, c, p), 135000, 0).All()
 	for _, m := range []int{big, array, same} {
 		stagetest.Same(t, ClearedText, r.Shown(m), m)
 	}
@@ -474,8 +471,8 @@ func TestResultEstimateParts(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant use a Read`)
 			at := c.Answers(tt.p)
 			c.Play(`call b Read %d; assistant say done`, 4*10)
-			p := bySize(func(p *MicrocompactSize) { p.KeepRecent, p.Target, p.Manual = 0, 0, true })
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
+			p := bySize(t, "keep_recent: 0, target: 0, manual: true")
+			r := stagetest.NewRun(t, c, p)
 			r.Join()
 			stagetest.Same(t, tt.want, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), "estimate")
 			r.Fire(policy.Prepare, 3, policy.Context{})

@@ -17,12 +17,12 @@ func TestMicrocompactTimeGap(t *testing.T) {
 		name  string
 		gap   time.Duration
 		agent string
-		want  []string
+		want  string
 	}{
-		{"59 minutes", 59 * time.Minute, "", nil},
-		{"60 minutes", time.Hour, "", nil},
+		{"59 minutes", 59 * time.Minute, "", ""},
+		{"60 minutes", time.Hour, "", ""},
 		{"60 minutes and 1 ms", time.Hour + time.Millisecond, "", "clear@8 m2"},
-		{"in a subagent", 2 * time.Hour, "a1", nil},
+		{"in a subagent", 2 * time.Hour, "a1", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -130,15 +130,15 @@ func TestMicrocompactTimeKeepRecent(t *testing.T) {
 	for _, tt := range []struct {
 		results int
 		change  func(*MicrocompactTime)
-		want    []string
+		want    string
 	}{
-		{4, nil, nil},
-		{5, nil, nil},
+		{4, nil, ""},
+		{5, nil, ""},
 		{6, nil, "clear@8 m2"},
 		{7, nil, "clear@9 m2, clear@9 m4"},
-		{1, func(p *MicrocompactTime) { p.KeepRecent = 1 }, nil},
-		{1, func(p *MicrocompactTime) { p.KeepRecent = 0 }, "clear@3 m2"},
-		{0, func(p *MicrocompactTime) { p.KeepRecent = 0 }, nil},
+		{1, "keep_recent: 1", ""},
+		{1, "keep_recent: 0", "clear@3 m2"},
+		{0, "keep_recent: 0", ""},
 	} {
 		p := *defineMicrocompactTime().Params.(*MicrocompactTime)
 		if tt.change != nil {

@@ -15,12 +15,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-func after(change func(*PostCompact)) *PostCompact {
-	p := *definePostCompact().Params.(*PostCompact)
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func after(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, definePostCompact(), set, args...)
 }
 
 // input is a call's input as JSON.
@@ -61,7 +58,7 @@ func reads(c *stagetest.Convo, path, text string) {
 // block by block.
 func compactedAt(t *testing.T, c *stagetest.Convo, n int, p *PostCompact, prep func(*stagetest.Bench)) [][]string {
 	t.Helper()
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), p))
+	r := stagetest.NewRun(t, c, auto(t, ""), stagetest.Start(t, definePostCompact(), p))
 	r.Used = func(k int) (int, int) {
 		if k+1 == n {
 			return 155000, 0
@@ -151,7 +148,7 @@ assistant say "好,那 refresh 不能作废其它 device 的 session id。让我
 	c.Play(`prompt "and then?"; assistant say done`)
 
 	last := len(c.Requests)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), nil), stagetest.Start(t, defineAutocompact(), auto(nil)), stagetest.Start(t, definePostCompact(), nil))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), nil), auto(t, ""), stagetest.Start(t, definePostCompact(), nil))
 	limits(r).Auto = 167000
 	r.Record.Memory = "# Session Title\nRefactor auth middleware for compliance rewrite\n"
 	r.Used = func(k int) (int, int) {
@@ -224,20 +221,20 @@ func TestPostCompactFiles(t *testing.T) {
 	eleven := strings.Repeat("5000 ", 11)
 	for _, tt := range []struct {
 		name, files, want string
-		change            func(*PostCompact)
+		change            string
 	}{
-		{"four", "1 2 3 4", "4 3 2 1", nil},
-		{"five", "1 2 3 4 5", "5 4 3 2 1", nil},
-		{"six", "1 2 3 4 5 6", "6 5 4 3 2", nil},
-		{"below, at and above what one may weigh", "4999 5000 5001 9000", "5000 5000 5000 4999", nil},
-		{"five full ones fit", strings.Repeat("5000 ", 5), strings.TrimSpace(strings.Repeat("5000 ", 5)), nil},
-		{"ten full ones fit, an eleventh does not", eleven, strings.TrimSpace(strings.Repeat("5000 ", 10)), func(p *PostCompact) { p.MaxFiles = 20 }},
-		{"one that does not fit is passed over", "3 5000 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", func(p *PostCompact) { p.MaxFiles = 20 }},
-		{"exactly what is left", "9 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", func(p *PostCompact) { p.MaxFiles = 20 }},
-		{"a longer one named", "1 5000 5001", "0 5000 1", func(p *PostCompact) { p.LongFiles = "name" }},
-		{"named ones weigh nothing, and count", strings.Repeat("9000 ", 5) + "1", "1 0 0 0 0", func(p *PostCompact) { p.LongFiles, p.FilesTokens = "name", 5000 }},
-		{"twenty", strings.Repeat("1 ", 25), strings.TrimSpace(strings.Repeat("1 ", 20)), func(p *PostCompact) { p.MaxFiles = 20 }},
-		{"none", "1 2", "", func(p *PostCompact) { p.MaxFiles = 0 }},
+		{"four", "1 2 3 4", "4 3 2 1", ""},
+		{"five", "1 2 3 4 5", "5 4 3 2 1", ""},
+		{"six", "1 2 3 4 5 6", "6 5 4 3 2", ""},
+		{"below, at and above what one may weigh", "4999 5000 5001 9000", "5000 5000 5000 4999", ""},
+		{"five full ones fit", strings.Repeat("5000 ", 5), strings.TrimSpace(strings.Repeat("5000 ", 5)), ""},
+		{"ten full ones fit, an eleventh does not", eleven, strings.TrimSpace(strings.Repeat("5000 ", 10)), "max_files: 20"},
+		{"one that does not fit is passed over", "3 5000 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", "max_files: 20"},
+		{"exactly what is left", "9 1 4999 " + strings.Repeat("5000 ", 9), strings.Repeat("5000 ", 9) + "4999 1", "max_files: 20"},
+		{"a longer one named", "1 5000 5001", "0 5000 1", "long_files: name"},
+		{"named ones weigh nothing, and count", strings.Repeat("9000 ", 5) + "1", "1 0 0 0 0", "long_files: name, files_tokens: 5000"},
+		{"twenty", strings.Repeat("1 ", 25), strings.TrimSpace(strings.Repeat("1 ", 20)), "max_files: 20"},
+		{"none", "1 2", "", "max_files: 0"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go`)
@@ -248,7 +245,7 @@ func TestPostCompactFiles(t *testing.T) {
 			}
 			c.Play(`assistant say done; prompt on; assistant say so`)
 			var got []string
-			for _, m := range compactedAt(t, c, len(c.Requests), after(tt.change), nil) {
+			for _, m := range compactedAt(t, c, len(c.Requests), after(t, tt.change), nil) {
 				for _, b := range m {
 					_, text, _ := strings.Cut(b, ">\n")
 					got = append(got, fmt.Sprint(len(text)/4))
@@ -275,7 +272,7 @@ one that does not fit is passed over | 1 5000 4999 5000 5000 5000 5000  | s6 s5 
 			c.Play(`meta say x*%d`, 4*n)
 		}
 		c.Play(`assistant say done`)
-		got := compactedAt(t, c, len(c.Requests), after(nil), nil)
+		got := compactedAt(t, c, len(c.Requests), after(t, ""), nil)
 		if len(got) != 1 {
 			t.Fatalf("%d messages", len(got))
 		}
@@ -399,7 +396,7 @@ func TestPostCompactSince(t *testing.T) {
 	answeredCall(c, "Edit", input("file_path", "/a", "old_string", "two", "new_string", "three"), "ok")
 	c.Play(`assistant say second`)
 	n := len(c.Requests)
-	got := compactedAt(t, c, n, after(nil), func(r *stagetest.Bench) {
+	got := compactedAt(t, c, n, after(t, ""), func(r *stagetest.Bench) {
 		r.Used = func(k int) (int, int) {
 			if k == 2 || k+1 == n {
 				return 155000, 0
@@ -486,7 +483,7 @@ func TestPostCompactContent(t *testing.T) {
 			if tt.want != "" {
 				want = [][]string{{"<attachment: /a>\n" + tt.want}}
 			}
-			stagetest.Same(t, want, compactedAt(t, c, len(c.Requests), after(nil), nil))
+			stagetest.Same(t, want, compactedAt(t, c, len(c.Requests), after(t, ""), nil))
 		})
 	}
 }
@@ -500,9 +497,7 @@ func TestPostCompactRecorded(t *testing.T) {
 	sum := policy.NewContent(jsonl.KindText, "what was done")
 	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
 	c.Boundaries[0].Request = 2
-	p := auto(func(p *Autocompact) {
-		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
-	})
+	p := auto(t, "summary: [recorded, {fixed: 77}]")
 	for name, tt := range map[string]struct {
 		tail []policy.Synthetic
 		want int
@@ -510,7 +505,7 @@ func TestPostCompactRecorded(t *testing.T) {
 		"recorded re-injections":      {[]policy.Synthetic{{Role: "user", Attached: true, Contents: []policy.Content{sum}}}, 3},
 		"a summary, and nothing else": {nil, 3},
 	} {
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p), stagetest.Start(t, definePostCompact(), nil))
+		r := stagetest.NewRun(t, c, p, stagetest.Start(t, definePostCompact(), nil))
 		r.Used = func(k int) (int, int) { return 155000 * k, 0 }
 		r.Record = stagetest.Recording{Content: &sum, Tail: tt.tail}
 		r.Each = func(k int) {

@@ -11,32 +11,27 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func budget(change func(*ToolResultBudget)) *ToolResultBudget {
-	p := *defineToolResultBudget().Params.(*ToolResultBudget)
-	p.ToolMaxChars = map[string]int{}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func budget(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineToolResultBudget()
+	def.Params = stagetest.Params(t, def, "tool_max_chars: {}")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestBudgetPerResult(t *testing.T) {
-	five := func(p *ToolResultBudget) { p.MaxChars = 50000 }
-	own := func(p *ToolResultBudget) {
-		p.MaxChars = 100
-		p.ToolMaxChars = map[string]int{"Grep": 20000, "Bash": 30000, "Read": unlimited}
-	}
-	exempt := func(p *ToolResultBudget) { p.MaxChars = 100; p.ExemptTools = []string{"mcp__*"} }
+	five := "max_chars: 50000"
+	own := "max_chars: 100, tool_max_chars: {Grep: 20000, Bash: 30000, Read: %v}", unlimited
+	exempt := "max_chars: 100, exempt_tools: ['mcp__*']"
 	long := func(n int) stagetest.BlockText { return stagetest.Result("a", strings.Repeat("x", n)) }
 	tests := []struct {
 		name   string
-		change func(*ToolResultBudget)
+		change string
 		tool   string
 		result stagetest.BlockText
 		want   bool
 	}{
-		{"100,000", nil, "Other", long(100000), false},
-		{"100,001", nil, "Other", long(100001), true},
+		{"100,000", "", "Other", long(100000), false},
+		{"100,001", "", "Other", long(100001), true},
 		{"50,000", five, "Other", long(50000), false},
 		{"50,001", five, "Other", long(50001), true},
 		{"own limit replaces, not over", own, "Grep", long(20000), false},
@@ -46,9 +41,9 @@ func TestBudgetPerResult(t *testing.T) {
 		{"none", own, "Read", long(500000), false},
 		{"exempt", exempt, "mcp__x__y", long(5000), false},
 		{"not exempt", exempt, "mcp", long(5000), true},
-		{"empty", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Result("a", ""), false},
-		{"one", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Result("a", "x"), true},
-		{"empty array", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Results("a"), false},
+		{"empty", "max_chars: 0", "Other", stagetest.Result("a", ""), false},
+		{"one", "max_chars: 0", "Other", stagetest.Result("a", "x"), true},
+		{"empty array", "max_chars: 0", "Other", stagetest.Results("a"), false},
 		{"array of an image", five, "Other", stagetest.Results("a", strings.Repeat("x", 60000), stagetest.Image), false},
 		// [{"type":"text","text":"…"}] is 27 characters longer than its text.
 		{"array, compact JSON at the limit", five, "Other", stagetest.Results("a", strings.Repeat("x", 49973)), false},
@@ -64,7 +59,7 @@ func TestBudgetPerResult(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant use a %q`, tt.tool)
 			at := c.Answers(tt.result)
 			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(tt.change))).All()
+			r := stagetest.NewRun(t, c, budget(t, tt.change)).All()
 			stagetest.Same(t, tt.want, r.Shown(at) != "", "persisted")
 			if want := len(r.View.Edits()); r.Texts.Fetched > want {
 				t.Errorf("%d texts fetched for %d edits", r.Texts.Fetched, want)
@@ -79,8 +74,8 @@ func TestBudgetPipelineExample(t *testing.T) {
 	c.CWD = "/project"
 	c.Play(`prompt "cat huge.log"; assistant use toolu_abc Bash`)
 	at := c.Answers(stagetest.Result("toolu_abc", strings.Repeat("line\n", 317842/5)+"ab"))
-	p := budget(func(p *ToolResultBudget) { p.MaxChars = 50000; p.SizeStyle = "chars" })
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
+	p := budget(t, "max_chars: 50000, size_style: chars")
+	r := stagetest.NewRun(t, c, p).All()
 	want := "<persisted-output> Output too large (317842 chars). Full output saved to: ~/.claude/projects/-project/session/tool-results/toolu_abc.txt Preview (first 2KB):"
 	got := strings.Join(strings.Fields(r.Shown(at)), " ")
 	must.Say(t, "true true", strings.HasPrefix(got, want), strings.HasSuffix(got, "line ... </persisted-output>"))
@@ -155,7 +150,7 @@ func TestHumanSize(t *testing.T) {
 func TestBudgetArray(t *testing.T) {
 	c := stagetest.Talk(`prompt go; assistant use a Task`)
 	at := c.Answers(stagetest.Results("a", "one\ntwo <b>"))
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
+	r := stagetest.NewRun(t, c, budget(t, "max_chars: 10")).All()
 	want := "<persisted-output>\nOutput too large (58B). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/a.json\n\n" +
 		"Preview (first 2KB):\n[\n  {\n    \"type\": \"text\",\n    \"text\": \"one\\ntwo <b>\"\n  }\n]\n</persisted-output>"
 	stagetest.Same(t, want, r.Shown(at))
@@ -172,7 +167,7 @@ func TestBudgetArrayOfFile(t *testing.T) {
 	f := must.Get(session.LoadReader("s.jsonl", strings.NewReader(file), session.LoadOptions{}))(t)
 	defer f.Close()
 	c := &stagetest.Convo{Conversation: f.Main, Texts: map[policy.Target]string{}}
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
+	r := stagetest.NewRun(t, c, budget(t, "max_chars: 10")).All()
 	want := "[\n  {\n    \"type\": \"text\",\n    \"text\": \"é\"\n  },\n  {\n    \"type\": \"x\",\n    \"list\": [],\n    \"n\": {}\n  }\n]\n</persisted-output>"
 	if got := r.Shown(2); !strings.HasSuffix(got, "Preview (first 2KB):\n"+want) {
 		t.Errorf("got %q", got)
@@ -181,10 +176,7 @@ func TestBudgetArrayOfFile(t *testing.T) {
 
 func TestBudgetPerMessage(t *testing.T) {
 	limit := func(n int) func(*ToolResultBudget) {
-		return func(p *ToolResultBudget) {
-			p.MaxMessageChars = &n
-			p.ToolMaxChars = map[string]int{"Read": unlimited}
-		}
+		return "max_message_chars: %v, tool_max_chars: {Read: %v}", n, unlimited
 	}
 	type res struct {
 		tool string
@@ -221,7 +213,7 @@ without a limit of its own not counted | 100    | [["Read",5000],["Bash",100]]  
 				}
 			}
 			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(limit(theLimit)))).All()
+			r := stagetest.NewRun(t, c, budget(t, limit(theLimit))).All()
 			var got []int
 			for i, x := range at {
 				if r.View.Replacement(x) != nil {
@@ -237,7 +229,7 @@ without a limit of its own not counted | 100    | [["Read",5000],["Bash",100]]  
 // request it first goes into.
 func TestBudgetSticky(t *testing.T) {
 	n := 100
-	p := budget(func(p *ToolResultBudget) { p.MaxMessageChars, p.MaxChars = &n, 150 })
+	p := budget(t, "max_message_chars: %v, max_chars: 150", n)
 	c := stagetest.Talk(`prompt go`)
 	first := c.Call("a", "Bash", 90)
 	c.Play(`call b Bash 90; assistant use c Bash use d Bash`)
@@ -246,7 +238,7 @@ func TestBudgetSticky(t *testing.T) {
 	c.Prompt("and")
 	big := c.Call("e", "Bash", 151)
 	c.Play(`assistant say done`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
+	r := stagetest.NewRun(t, c, p).All()
 	stagetest.Same(t, "persist@5 m10", r.Edits(), "edits")
 	for _, at := range []int{first, left, late} {
 		must.Equal(t, r.Shown(at), "", at)
@@ -259,7 +251,7 @@ func TestBudgetSticky(t *testing.T) {
 // What was seen and left counts with the new results of its message, and is itself not chosen.
 func TestBudgetFrozenCounts(t *testing.T) {
 	n := 100
-	st := stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxMessageChars = &n }))
+	st := budget(t, "max_message_chars: %v", n)
 	c := stagetest.Talk(`prompt go; assistant use a Bash use b Bash; answers result a x*90; answers result b x*20`)
 	r := stagetest.NewRun(t, c, st)
 	for m := range 3 {

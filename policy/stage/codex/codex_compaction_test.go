@@ -14,13 +14,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func codex(change func(*CodexCompaction)) *CodexCompaction {
-	p := *defineCodexCompaction().Params.(*CodexCompaction)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func codex(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCodexCompaction()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // lastUsed is the response of a request of so many tokens.
@@ -30,37 +28,35 @@ func lastUsed(c *stagetest.Convo, tokens int) policy.Response {
 }
 
 func TestCodexCompactionLimit(t *testing.T) {
-	limit := func(n int) func(*CodexCompaction) { return func(p *CodexCompaction) { p.TokenLimit = &n } }
-	percent := func(n int) func(*CodexCompaction) { return func(p *CodexCompaction) { p.Percent = n } }
 	for _, tt := range []struct {
 		name   string
 		window int
 		total  int // of the last response
-		change func(*CodexCompaction)
+		change string
 		want   bool
 	}{
-		{"one below", 200000, 179999, nil, false},
-		{"at 90 %", 200000, 180000, nil, true},
-		{"above", 200000, 180001, nil, true},
-		{"the window of the source, one below", 272000, 244799, nil, false},
-		{"the window of the source", 272000, 244800, nil, true},
-		{"rounded down", 999, 899, nil, true},
-		{"rounded down, one below", 999, 898, nil, false},
-		{"a limit lowers it", 200000, 150000, limit(150000), true},
-		{"a limit lowers it, one below", 200000, 149999, limit(150000), false},
-		{"a limit does not raise it", 200000, 180000, limit(190000), true},
-		{"another share, one below", 200000, 99999, percent(50), false},
-		{"another share", 200000, 100000, percent(50), true},
+		{"one below", 200000, 179999, "", false},
+		{"at 90 %", 200000, 180000, "", true},
+		{"above", 200000, 180001, "", true},
+		{"the window of the source, one below", 272000, 244799, "", false},
+		{"the window of the source", 272000, 244800, "", true},
+		{"rounded down", 999, 899, "", true},
+		{"rounded down, one below", 999, 898, "", false},
+		{"a limit lowers it", 200000, 150000, "token_limit: 150000", true},
+		{"a limit lowers it, one below", 200000, 149999, "token_limit: 150000", false},
+		{"a limit does not raise it", 200000, 180000, "token_limit: 190000", true},
+		{"another share, one below", 200000, 99999, "percent: 50", false},
+		{"another share", 200000, 100000, "percent: 50", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
+			r := stagetest.NewRun(t, c, codex(t, tt.change))
 			r.Join()
 			r.Window, r.Last = tt.window, lastUsed(c, tt.total)
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := []string{"m0", "m1", "m2"}
+			want := "m0-m2"
 			if tt.want {
-				want = []string{"m0", "summary", "m2"} // the summary before the prompt that begins the turn
+				want = "m0 summary m2" // the summary before the prompt that begins the turn
 			}
 			stagetest.Same(t, want, r.Order())
 		})
@@ -73,10 +69,10 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	// {"type":"function_call_output","call_id":"a","output":"…"}
 	weight := (len(`{"type":"function_call_output","call_id":"a","output":""}`) + len(text) + 3) / 4
 	for total, want := range map[int]string{
-		180000 - weight - 1: "m0 m1 m2", 180000 - weight: "m0 summary", 180000: "m0 summary",
+		180000 - weight - 1: "m0-m2", 180000 - weight: "m0 summary", 180000: "m0 summary",
 	} {
 		c := stagetest.Talk(`prompt go; assistant use a Read; answers result a %q`, text)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
+		r := stagetest.NewRun(t, c, codex(t, ""))
 		r.Join()
 		r.Last = lastUsed(c, total)
 		r.Fire(policy.Prepare, 1, policy.Context{})
@@ -107,11 +103,11 @@ func TestCodexCompactionQueued(t *testing.T) {
 	c.Play(`answers result b y`)
 	c.Messages[c.Prompt("and that")].Marks |= session.Queued
 	c.Play(`meta say "a reminder"`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
+	r := stagetest.NewRun(t, c, codex(t, ""))
 	r.Join()
 	r.Last = lastUsed(c, 180000)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	stagetest.Same(t, []string{"m0", "m3", "summary", "m5", "m6"}, r.Order())
+	stagetest.Same(t, "m0 m3 summary m5-m6", r.Order())
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
@@ -133,7 +129,7 @@ an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
 			for _, n := range bytes {
 				c.Play(`prompt x*%d; assistant say done`, n)
 			}
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
+			r := stagetest.NewRun(t, c, codex(t, ""))
 			r.Join()
 			r.Fire(policy.Manual, 3, policy.Context{})
 			stagetest.Same(t, want, r.Order())
@@ -185,7 +181,7 @@ func TestCodexCompactionBlocks(t *testing.T) {
 		c := stagetest.NewConvo()
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
 		c.Play(`assistant say done`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = &tokens })))
+		r := stagetest.NewRun(t, c, codex(t, "user_tokens: %v", tokens))
 		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
 		stagetest.Same(t, want, r.Order(), tokens)
@@ -199,14 +195,14 @@ func TestCodexCompactionBlocks(t *testing.T) {
 func TestCodexCompactionSummary(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		choices policy.SummaryChoices
+		choices string
 		want    int // contents
 	}{
-		{"an outline is one text", policy.SummaryChoices{{Kind: policy.SummaryOutline}}, 1},
-		{"a stand-in has the words before it", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}, 2},
+		{"an outline is one text", "outline", 1},
+		{"a stand-in has the words before it", "{fixed: 500}", 2},
 	} {
 		c := stagetest.Talk(`prompt go; assistant say done`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Summary = tt.choices })))
+		r := stagetest.NewRun(t, c, codex(t, "summary: [%v]", tt.choices))
 		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
 		got := r.View.Edits()[0].Insert[0]
@@ -233,8 +229,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		for range 6 {
 			c.Call(strconv.Itoa(len(c.Messages)), "Read", 400)
 		}
-		p := codex(func(p *CodexCompaction) { p.Prompt = 50 })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
+		r := stagetest.NewRun(t, c, codex(t, "prompt_tokens: 50"))
 		r.Overhead = 700
 		r.Join()
 		whole := r.View.Tokens() + 50
@@ -253,10 +248,10 @@ func TestCodexCompactionForms(t *testing.T) {
 	must.Rows(t, `
 # form | inTurn | want
 local     | false | m1 m5 summary context m7
-remote_v1 | false | m1 m4 m5 m6 summary context m7
+remote_v1 | false | m1 m4-m6 summary context m7
 remote_v2 | false | m1 m5 summary context m7
 remote_v2 | true  | m1 m5 context m7 summary
-remote_v1 | true  | m1 m4 m5 m6 context m7 summary
+remote_v1 | true  | m1 m4-m6 context m7 summary
 local     | true  | m1 m5 context m7 summary
 `, func(form string, inTurn bool, want string) {
 		c := stagetest.Talk(`
@@ -266,7 +261,7 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 		if inTurn {
 			c.Play(`assistant use b Read; answers result b x`)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = form })))
+		r := stagetest.NewRun(t, c, codex(t, "form: %v", form))
 		r.Join()
 		r.Last = lastUsed(c, 180000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
@@ -285,24 +280,22 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 
 // The provider's second form keeps 64,000 tokens of user messages, its first all of them.
 func TestCodexCompactionRetained(t *testing.T) {
-	limit := 64000
 	for _, tt := range []struct {
-		limit *int
+		limit string
 		sizes []int // tokens of the prompts
 		want  string
 	}{
-		{nil, []int{60000, 60000, 60000}, "m0 m2 m4 summary"},
-		{&limit, []int{1000, 32000, 31000}, "m0 m2 m4 summary"},
-		{&limit, []int{1, 32000, 32000}, "m2 m4 summary"},
-		{&limit, []int{5, 1, 70000}, "m4 summary"},
+		{"none", []int{60000, 60000, 60000}, "m0 m2 m4 summary"},
+		{"64000", []int{1000, 32000, 31000}, "m0 m2 m4 summary"},
+		{"64000", []int{1, 32000, 32000}, "m2 m4 summary"},
+		{"64000", []int{5, 1, 70000}, "m4 summary"},
 	} {
 		c := stagetest.NewConvo()
 		for _, n := range tt.sizes {
 			c.Play(`prompt x*%d`, 4*n)
 			c.Assistant(stagetest.Use(strconv.Itoa(len(c.Messages)), "Read"))
 		}
-		p := codex(func(p *CodexCompaction) { p.Form, p.UserTokens = formRemoteV2, tt.limit })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
+		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2, user_tokens: %v", tt.limit))
 		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
 		stagetest.Same(t, tt.want, r.Order(), tt.sizes)
@@ -327,10 +320,10 @@ claude-opus-4-5 | encrypted | 179999 | false
 		c.Prompt("and now") // the last user message
 		c.Assistant(thought, stagetest.Say("done"))
 		c.Prompt("once more") // begins a turn: not in the history
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Reasoning = reasoning })))
+		r := stagetest.NewRun(t, c, codex(t, "reasoning: %v", reasoning))
 		r.Join()
 		r.Last = lastUsed(c, total)
-		stage := &codexCompaction{CodexCompaction: *codex(func(p *CodexCompaction) { p.Reasoning = reasoning })}
+		stage := codex(t, "reasoning: %v", reasoning).Stage.(*codexCompaction)
 		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: model, Last: r.Last})
 		r.Fire(policy.Prepare, 2, policy.Context{})
 		if got := len(r.View.Edits()) > 0; got != want || (policy.Sum(parts) >= 180000) != want || len(parts) != 3 || parts[0].Tokens != total || parts[1].Tokens != 0 {
@@ -356,7 +349,7 @@ func TestCodexReasoningReadBack(t *testing.T) {
 	}
 	r := stagetest.NewRun(t, c)
 	r.Join()
-	stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
+	stage := codex(t, "").Stage.(*codexCompaction)
 	for _, tt := range []struct {
 		restarts  []session.Restart
 		tokens    int
@@ -382,7 +375,7 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 101 | 200
 `, func(over, want int) {
 		c := stagetest.Uses(6)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formRemoteV2 })))
+		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2"))
 		r.Overhead = 700
 		r.Join()
 		whole := r.View.Tokens() + 700
@@ -446,23 +439,22 @@ claude-opus-4-5      | false
 
 // A turn with a model of another compaction hash begins with a compaction, however little is used.
 func TestCodexCompactionModelChange(t *testing.T) {
-	compact := func(p *CodexCompaction) { p.Change = "compact" }
 	for _, tt := range []struct {
 		name, from, to string
-		change         func(*CodexCompaction)
+		change         string
 		want           bool
 	}{
-		{"of another hash", "gpt-5.6-sol", "gpt-5.4-mini", compact, true},
-		{"of the same", "gpt-5.6-sol", "gpt-6-sol", compact, false},
-		{"the same model", "gpt-5.5", "gpt-5.5", compact, false},
-		{"without a hash", "gpt-5.5", "gpt-5.2", compact, false},
-		{"of another maker", "gpt-5.5", "claude-opus-5-5", compact, false},
-		{"before 0.145", "gpt-5.6-sol", "gpt-5.4-mini", nil, false},
+		{"of another hash", "gpt-5.6-sol", "gpt-5.4-mini", "model_change: compact", true},
+		{"of the same", "gpt-5.6-sol", "gpt-6-sol", "model_change: compact", false},
+		{"the same model", "gpt-5.5", "gpt-5.5", "model_change: compact", false},
+		{"without a hash", "gpt-5.5", "gpt-5.2", "model_change: compact", false},
+		{"of another maker", "gpt-5.5", "claude-opus-5-5", "model_change: compact", false},
+		{"before 0.145", "gpt-5.6-sol", "gpt-5.4-mini", "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant say done; prompt more; assistant say ok`)
 			c.Messages[1].Model, c.Messages[3].Model = tt.from, tt.to
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
+			r := stagetest.NewRun(t, c, codex(t, tt.change))
 			r.Window = 272000
 			r.View.Join(0)
 			r.Fire(policy.Prepare, 0, policy.Context{})
@@ -470,9 +462,9 @@ func TestCodexCompactionModelChange(t *testing.T) {
 			r.View.Join(2)
 			r.Last = policy.Response{Known: true, Message: 1, Usage: jsonl.Usage{Input: 20000}}
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := []string{"m0", "m1", "m2"}
+			want := "m0-m2"
 			if tt.want {
-				want = []string{"m0", "summary", "m2"}
+				want = "m0 summary m2"
 			}
 			stagetest.Same(t, want, r.Order())
 		})
@@ -507,9 +499,7 @@ func TestCodexCompactionImages(t *testing.T) {
 		c.Play(`assistant say done`)
 		c.User(session.ClassPrompt, text(1))
 		c.Play(`assistant say done`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) {
-			p.Form, p.Images, p.UserTokens = formRemoteV2, tt.images, &tt.tokens
-		})))
+		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2, images: %v, user_tokens: %v", tt.images, tt.tokens))
 		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
 		var gone []string
@@ -538,7 +528,7 @@ func TestCodexCompactionNewContext(t *testing.T) {
 272000  | 16384 | 258400
 1000000 | 16384 | 916384
 `, func(window, buffer, want int) {
-		stagetest.Same(t, want, codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, buffer }).limit(window), window)
+		stagetest.Same(t, want, codex(t, "form: new_context, buffer: %v", buffer).Stage.(*codexCompaction).limit(window), window)
 	})
 	for _, turn := range []string{"m3", ""} {
 		c := stagetest.Talk(`meta say <environment_context>here</environment_context>; prompt go; assistant use a Read`)
@@ -547,7 +537,7 @@ func TestCodexCompactionNewContext(t *testing.T) {
 		} else {
 			c.Prompt("and now")
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formNewContext })))
+		r := stagetest.NewRun(t, c, codex(t, "form: new_context"))
 		r.Join()
 		r.Last = lastUsed(c, 190000)
 		r.Fire(policy.Prepare, 1, policy.Context{})

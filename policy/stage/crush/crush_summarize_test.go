@@ -1,7 +1,6 @@
 package crush
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,13 +11,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func crush(change func(*CrushSummarize)) *CrushSummarize {
-	p := *defineCrushSummarize().Params.(*CrushSummarize)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func crush(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCrushSummarize()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // step is the response of a request with a usage.
@@ -32,32 +29,32 @@ func TestCrushSummarizeLimit(t *testing.T) {
 		name   string
 		window int
 		usage  jsonl.Usage
-		change func(*CrushSummarize)
+		change string
 		want   bool
 	}{
-		{"one below 20 %", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 999}, nil, false},
-		{"20 % left", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 1000}, nil, true},
-		{"a small window, one below", 128000, jsonl.Usage{Input: 102399}, nil, false},
-		{"a small window", 128000, jsonl.Usage{Input: 102400}, nil, true},
-		{"the share is rounded down", 999, jsonl.Usage{Input: 800}, nil, true},
-		{"the share is rounded down, one below", 999, jsonl.Usage{Input: 799}, nil, false},
-		{"a large window, one below", 200001, jsonl.Usage{Input: 180000}, nil, false},
-		{"a large window", 200001, jsonl.Usage{Input: 180001}, nil, true},
-		{"a million", 1000000, jsonl.Usage{CacheRead: 980000}, nil, true},
-		{"what was written to the cache does not count", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, nil, false},
-		{"unless it is to", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, func(p *CrushSummarize) { p.Count = "all" }, true},
-		{"switched off", 200000, jsonl.Usage{Input: 190000}, func(p *CrushSummarize) { p.Auto = false }, false},
-		{"an unknown window", 0, jsonl.Usage{Input: 190000}, nil, false},
+		{"one below 20 %", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 999}, "", false},
+		{"20 % left", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 1000}, "", true},
+		{"a small window, one below", 128000, jsonl.Usage{Input: 102399}, "", false},
+		{"a small window", 128000, jsonl.Usage{Input: 102400}, "", true},
+		{"the share is rounded down", 999, jsonl.Usage{Input: 800}, "", true},
+		{"the share is rounded down, one below", 999, jsonl.Usage{Input: 799}, "", false},
+		{"a large window, one below", 200001, jsonl.Usage{Input: 180000}, "", false},
+		{"a large window", 200001, jsonl.Usage{Input: 180001}, "", true},
+		{"a million", 1000000, jsonl.Usage{CacheRead: 980000}, "", true},
+		{"what was written to the cache does not count", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, "", false},
+		{"unless it is to", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, "count: all", true},
+		{"switched off", 200000, jsonl.Usage{Input: 190000}, "auto: false", false},
+		{"an unknown window", 0, jsonl.Usage{Input: 190000}, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(tt.change)))
+			r := stagetest.NewRun(t, c, crush(t, tt.change))
 			r.Join()
 			r.Window, r.Last = tt.window, step(c, tt.usage)
 			r.Fire(policy.Respond, 1, policy.Context{})
-			want := []string{"m0", "m1"}
+			want := "m0-m1"
 			if tt.want {
-				want = []string{"summary"}
+				want = "summary"
 			}
 			stagetest.Same(t, want, r.Order())
 		})
@@ -71,7 +68,7 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 		c.Play(`assistant use %q Read; answers result %q x`, id, id)
 	}
 	c.Play(`assistant say done; prompt "and now"; assistant use c Read; answers result c x`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
+	r := stagetest.NewRun(t, c, crush(t, ""))
 	must.Rows(t, `
 # upTo | request | want
 3 | 0 | "The previous session was interrupted because it got too long, the initial user request was: \u0060fix the bug\u0060"
@@ -84,9 +81,9 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 		}
 		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[request].Message), Usage: jsonl.Usage{Input: 170000}}
 		r.Fire(policy.Respond, request+1, policy.Context{})
-		want, got := []string{"summary"}, ""
+		want, got := "summary", ""
 		if theWant != "" {
-			want = append(want, "continue")
+			want += " continue"
 			last, _ := r.View.Last()
 			got = r.View.Synthetic(last).Contents[0].Text
 		}
@@ -98,7 +95,7 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 
 // A step that reports nothing leaves the counters, and a summary is all that is left of a session.
 func TestCrushSummarizeCounters(t *testing.T) {
-	s := &crushSummarize{CrushSummarize: *crush(nil)}
+	s := crush(t, "").Stage.(*crushSummarize)
 	must.Rows(t, `
 {"CacheRead":20,"CacheWrite":500,"Input":10,"Output":5} | 35
 {}            | 35
@@ -113,7 +110,7 @@ func TestCrushSummarizeCounters(t *testing.T) {
 	r.Fire(policy.Manual, 1, policy.Context{})
 	got := r.Order()
 	must.Say(t, "summary 0 500", got, s.prompt, s.output)
-	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
+	r = stagetest.NewRun(t, c, crush(t, "manual: ignore"))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})
 	stagetest.Same(t, "m0", r.Order(), "ignored")
@@ -125,7 +122,7 @@ func TestCrushSummarizeTooLong(t *testing.T) {
 prompt x*%d  # with 474 of the request one too many
 assistant say ""
 `, 4*199527)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
+	r := stagetest.NewRun(t, c, crush(t, ""))
 	r.Join()
 	r.Last = step(c, jsonl.Usage{Input: 190000})
 	r.Fire(policy.Respond, 1, policy.Context{})

@@ -14,28 +14,27 @@ import (
 func sized(tokens int) string { return strings.Repeat("x", 4*tokens-17) }
 
 func TestGeminiMasking(t *testing.T) {
-	type result struct {
-		tool   string
-		tokens int
-	}
 	must.Rows(t, `
 # name | results | want
-the example                          | [["Read",20000],["Read",20000],["Read",30000],["Read",30000]] | [0,1,2]
-all protected                        | [["Read",20000],["Read",30000]] | null
-the one that crosses is large enough | [["Read",30000],["Read",20001]] | [0]
-just not enough                      | [["Read",29999],["Read",50000]] | null
-just enough                          | [["Read",30000],["Read",50000]] | [0]
-exempt tools are not counted         | [["Read",20000],["Skill",30000],["Read",50000]] | null
-nor masked                           | [["ask_user",20000],["Read",30000],["Read",50000]] | [1]
-small ones count, and stay           | [["Read",100],["Read",29900],["Read",50000]] | [1]
-one line of a shell stays            | [["Bash",40000],["Read",50000]] | null
-`, func(name string, results []result, want []int) {
+the example                          | Read 20000, Read 20000, Read 30000, Read 30000 | [0,1,2]
+all protected                        | Read 20000, Read 30000 | null
+the one that crosses is large enough | Read 30000, Read 20001 | [0]
+just not enough                      | Read 29999, Read 50000 | null
+just enough                          | Read 30000, Read 50000 | [0]
+exempt tools are not counted         | Read 20000, Skill 30000, Read 50000 | null
+nor masked                           | ask_user 20000, Read 30000, Read 50000 | [1]
+small ones count, and stay           | Read 100, Read 29900, Read 50000 | [1]
+one line of a shell stays            | Bash 40000, Read 50000 | null
+`, func(name string, results string, want []int) {
 		c := stagetest.Talk(`prompt go`)
 		var at []int
-		for i, res := range results {
+		for i, res := range strings.Split(results, ", ") {
 			id := fmt.Sprint(i)
-			c.Play(`assistant use %q %q`, id, res.tool)
-			at = append(at, c.Answers(stagetest.Result(id, sized(res.tokens))))
+			var tool string
+			var tokens int
+			fmt.Sscan(res, &tool, &tokens)
+			c.Play(`assistant use %q %q`, id, tool)
+			at = append(at, c.Answers(stagetest.Result(id, sized(tokens))))
 		}
 		c.Play(`assistant use last Read`)
 		c.Answers(stagetest.Result("last", sized(90000))) // about to be sent: no part of the history

@@ -12,19 +12,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func ttlPruning(change func(*CacheTTLPrune)) *CacheTTLPrune {
-	p := *defineCacheTTLPrune().Params.(*CacheTTLPrune)
-	if change != nil {
-		change(&p)
-	}
-	return &p
-}
-
 // pause goes through a conversation with a pause before its last request, in a window of so many characters.
-func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration, window int) *stagetest.Bench {
+func pause(t *testing.T, c *stagetest.Convo, set string, gap time.Duration, window int) *stagetest.Bench {
 	t.Helper()
 	last := len(c.Requests) - 1
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), p))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), set))
 	r.Window = window / 4
 	r.At = map[int]time.Time{last: c.Messages[c.Requests[last-1].Message].Time.Add(gap)}
 	return r.All()
@@ -55,17 +47,18 @@ func sizeOfAll(chars ...int) int {
 
 func TestCacheTTLPruneGap(t *testing.T) {
 	for _, tt := range []struct {
-		gap, ttl time.Duration
-		want     []string
+		gap time.Duration
+		ttl string
+		want     string
 	}{
-		{5*time.Minute - time.Millisecond, 5 * time.Minute, nil},
-		{5 * time.Minute, 5 * time.Minute, "truncate@5 m2"},
-		{5*time.Minute + time.Millisecond, 5 * time.Minute, "truncate@5 m2"},
-		{time.Hour - 1, time.Hour, nil},
-		{time.Hour, time.Hour, "truncate@5 m2"},
-		{time.Hour, 0, nil},
+		{5*time.Minute - time.Millisecond, "5m", ""},
+		{5 * time.Minute, "5m", "truncate@5 m2"},
+		{5*time.Minute + time.Millisecond, "5m", "truncate@5 m2"},
+		{time.Hour - 1, "1h", ""},
+		{time.Hour, "1h", "truncate@5 m2"},
+		{time.Hour, "0s", ""},
 	} {
-		r := pause(t, longResults(10000), ttlPruning(func(p *CacheTTLPrune) { p.TTL = tt.ttl }), tt.gap, 30000)
+		r := pause(t, longResults(10000), "ttl: " + tt.ttl, tt.gap, 30000)
 		stagetest.Same(t, tt.want, r.Edits(), tt.gap, tt.ttl)
 	}
 }
@@ -91,27 +84,27 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 		name   string
 		chars  []int
 		window int
-		change func(*CacheTTLPrune)
-		want   []string
+		change string
+		want   string
 	}{
-		{"below 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972)*10/3 + 4, nil, nil},
-		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, nil, "truncate@6 m2, truncate@6 m4"},
-		{"trimmed below half", []int{40000, 40000}, 4 * (sizeOfAll(left, left)/2 + 5), func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, trims},
-		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, "truncate@6 m4, clear@6 m2"},
-		{"there is too little to clear", []int{40000, 40000}, 4000, nil, trims},
-		{"just too little", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2*left + 1 }, trims},
-		{"just enough", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2 * left }, "clear@6 m2, clear@6 m4"},
-		{"never cleared", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars, p.HardClear = 0, false }, trims},
-		{"cleared, not trimmed", []int{4000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, "clear@6 m2, clear@6 m4"},
-		{"short ones stay", []int{4000, 4001}, 20000, nil, "truncate@6 m4"},
-		{"nothing would be saved", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2001 }, nil},
-		{"something would be", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2000 }, trims},
-		{"another tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "*ash"} }, nil},
-		{"this tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "R*D"} }, trims},
-		{"excluded", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools, p.ExcludeTools = []string{"*"}, []string{"read"} }, nil},
+		{"below 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972)*10/3 + 4, "", ""},
+		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, "", "truncate@6 m2, truncate@6 m4"},
+		{"trimmed below half", []int{40000, 40000}, 4 * (sizeOfAll(left, left)/2 + 5), "min_prunable_chars: 0", trims},
+		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, "min_prunable_chars: 0", "truncate@6 m4, clear@6 m2"},
+		{"there is too little to clear", []int{40000, 40000}, 4000, "", trims},
+		{"just too little", []int{40000, 40000}, 4000, fmt.Sprint("min_prunable_chars: ", 2*left+1), trims},
+		{"just enough", []int{40000, 40000}, 4000, fmt.Sprint("min_prunable_chars: ", 2*left), "clear@6 m2, clear@6 m4"},
+		{"never cleared", []int{40000, 40000}, 4000, "min_prunable_chars: 0, hard_clear: false", trims},
+		{"cleared, not trimmed", []int{4000, 40000}, 4000, "min_prunable_chars: 0", "clear@6 m2, clear@6 m4"},
+		{"short ones stay", []int{4000, 4001}, 20000, "", "truncate@6 m4"},
+		{"nothing would be saved", []int{4001, 4001}, 20000, "soft_head_chars: 2000, soft_tail_chars: 2001", ""},
+		{"something would be", []int{4001, 4001}, 20000, "soft_head_chars: 2000, soft_tail_chars: 2000", trims},
+		{"another tool", []int{40000, 40000}, 100000, "tools: [exec, '*ash']", ""},
+		{"this tool", []int{40000, 40000}, 100000, "tools: [exec, 'R*D']", trims},
+		{"excluded", []int{40000, 40000}, 100000, "tools: ['*'], exclude_tools: [read]", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := pause(t, longResults(tt.chars...), ttlPruning(tt.change), time.Hour, tt.window)
+			r := pause(t, longResults(tt.chars...), tt.change, time.Hour, tt.window)
 			stagetest.Same(t, tt.want, r.Edits())
 		})
 	}
@@ -121,7 +114,7 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 49999 | 0
 50000 | 1
 `, func(chars, want int) {
-		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
+		r := pause(t, longResults(chars), "soft_max_chars: 100000", time.Hour, 4000)
 		stagetest.Same(t, want, len(r.View.Edits()), chars, r.Edits())
 	})
 }
@@ -129,14 +122,14 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 // Results from the newest three assistant messages on stay, and where there are not three, all do.
 func TestCacheTTLPruneAssistants(t *testing.T) {
 	must.Rows(t, `
-0 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"]
-1 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6"]
-2 | ["truncate@5 m2", "truncate@5 m4"]
-3 | ["truncate@5 m2"]
-4 | null
-5 | null
-`, func(keep int, want []string) {
-		r := pause(t, stagetest.RoundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
+0 | truncate@5 m2, truncate@5 m4, truncate@5 m6, truncate@5 m8
+1 | truncate@5 m2, truncate@5 m4, truncate@5 m6
+2 | truncate@5 m2, truncate@5 m4
+3 | truncate@5 m2
+4 | ""
+5 | ""
+`, func(keep int, want string) {
+		r := pause(t, stagetest.RoundsOf(4, 10000), fmt.Sprint("keep_last_assistants: ", keep), time.Hour, 40000)
 		stagetest.Same(t, want, r.Edits(), keep)
 	})
 }
@@ -163,7 +156,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 				c.Play(`assistant say done; prompt next`)
 			}
 			c.Play(`assistant say done`)
-			r := pause(t, c, ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars, p.SoftHeadChars, p.SoftTailChars = 8, 4, 3 }), time.Hour, 8000)
+			r := pause(t, c, "soft_max_chars: 8, soft_head_chars: 4, soft_tail_chars: 3", time.Hour, 8000)
 			stagetest.Same(t, tt.want, r.Shown(at))
 		})
 	}
@@ -173,7 +166,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 	for range 4 {
 		c.Play(`assistant say done`)
 	}
-	r := pause(t, c, ttlPruning(nil), time.Hour, 20000)
+	r := pause(t, c, "", time.Hour, 20000)
 	stagetest.Same(t, "above\n[image removed during context pruning]\nbelow", r.Shown(at))
 }
 

@@ -10,45 +10,38 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-func overflow(change func(*OpencodeCompaction)) *OpencodeCompaction {
-	p := *defineOpencodeCompaction().Params.(*OpencodeCompaction)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func overflow(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineOpencodeCompaction()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 5000}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestOpencodeOverflow(t *testing.T) {
-	newest := func(p *OpencodeCompaction) { p.Count = "1.18" }
-	limited := func(count string, reserved int) func(*OpencodeCompaction) {
-		limit := 150000
-		return func(p *OpencodeCompaction) { p.Count, p.Reserved, p.InputLimit = count, reserved, &limit }
-	}
 	tests := []struct {
 		name   string
-		change func(*OpencodeCompaction)
+		change string
 		usage  jsonl.Usage
 		want   bool
 	}{
 		// Section 4: the model's own input limit counts in place of the context, less the reserve from 1.18 on.
-		{"input limit", limited("1.1.36", unset), jsonl.Usage{Input: 150000}, false},
-		{"input limit, one more", limited("1.1.36", 50000), jsonl.Usage{Input: 150001}, true},
-		{"1.18: input limit less 20,000", limited("1.18", unset), jsonl.Usage{Input: 130000}, true},
-		{"1.18: one less", limited("1.18", unset), jsonl.Usage{Input: 129999}, false},
-		{"1.18: input limit less reserved", limited("1.18", 50000), jsonl.Usage{Input: 100000}, true},
-		{"1.18: reserved, one less", limited("1.18", 50000), jsonl.Usage{Input: 99999}, false},
-		{"168,000 of 168,000", nil, jsonl.Usage{Input: 8000, CacheRead: 150000, Output: 10000}, false},
-		{"168,001", nil, jsonl.Usage{Input: 8001, CacheRead: 150000, Output: 10000}, true},
-		{"cache writes do not count", nil, jsonl.Usage{Input: 8000, CacheRead: 150000, CacheWrite: 30000, Output: 10000}, false},
-		{"off", func(p *OpencodeCompaction) { p.Auto = false }, jsonl.Usage{Input: 199000}, false},
-		{"1.18: 167,999", newest, jsonl.Usage{Input: 7999, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, false},
-		{"1.18: 168,000, writes included", newest, jsonl.Usage{Input: 8000, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, true},
+		{"input limit", "count: '1.1.36', input_limit: 150000, reserved: -1", jsonl.Usage{Input: 150000}, false},
+		{"input limit, one more", "count: '1.1.36', input_limit: 150000, reserved: 50000", jsonl.Usage{Input: 150001}, true},
+		{"1.18: input limit less 20,000", "count: '1.18', input_limit: 150000, reserved: -1", jsonl.Usage{Input: 130000}, true},
+		{"1.18: one less", "count: '1.18', input_limit: 150000, reserved: -1", jsonl.Usage{Input: 129999}, false},
+		{"1.18: input limit less reserved", "count: '1.18', input_limit: 150000, reserved: 50000", jsonl.Usage{Input: 100000}, true},
+		{"1.18: reserved, one less", "count: '1.18', input_limit: 150000, reserved: 50000", jsonl.Usage{Input: 99999}, false},
+		{"168,000 of 168,000", "", jsonl.Usage{Input: 8000, CacheRead: 150000, Output: 10000}, false},
+		{"168,001", "", jsonl.Usage{Input: 8001, CacheRead: 150000, Output: 10000}, true},
+		{"cache writes do not count", "", jsonl.Usage{Input: 8000, CacheRead: 150000, CacheWrite: 30000, Output: 10000}, false},
+		{"off", "auto: false", jsonl.Usage{Input: 199000}, false},
+		{"1.18: 167,999", "count: '1.18'", jsonl.Usage{Input: 7999, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, false},
+		{"1.18: 168,000, writes included", "count: '1.18'", jsonl.Usage{Input: 8000, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Uses(1)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), overflow(tt.change)))
+			r := stagetest.NewRun(t, c, overflow(t, tt.change))
 			for m := range 3 {
 				r.View.Join(m)
 			}
@@ -77,7 +70,7 @@ on overflow | false | ["user: What did we do so far?","assistant: ","user: Conti
 by hand     | true  | ["user: What did we do so far?","assistant: "]
 `, func(name string, manual bool, want []string) {
 		t.Run(name, func(t *testing.T) {
-			r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(), overflow(nil)))
+			r := stagetest.NewRun(t, stagetest.Uses(1), overflow(t, ""))
 			for m := range 3 {
 				r.View.Join(m)
 			}
@@ -113,7 +106,7 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 1.18.3 | 225
 `, func(count string, prompt int) {
 			c := stagetest.Talk(`prompt x*8004; call a Read %d; assistant say x*8000`, n)
-			p := keeping(count, 0, -1)
+			p := keeping(t, count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt
 			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
@@ -148,8 +141,7 @@ func TestOutputTokenMax(t *testing.T) {
 1.18   | 10000 | 167999 | false | false
 1.18   | 10000 | 168000 | true  | true
 `, func(count string, max, used int, theRespond, thePrepare bool) {
-		r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(),
-			overflow(func(p *OpencodeCompaction) { p.Count, p.OutputMax = count, max })))
+		r := stagetest.NewRun(t, stagetest.Uses(1), overflow(t, "count: '%v', output_token_max: %v", count, max))
 		for m := range 3 {
 			r.View.Join(m)
 		}

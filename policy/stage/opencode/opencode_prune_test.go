@@ -11,12 +11,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func pruning(change func(*OpencodePrune)) *OpencodePrune {
-	p := *defineOpencodePrune().Params.(*OpencodePrune)
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func pruning(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, defineOpencodePrune(), set, args...)
 }
 
 // prompts is a conversation of answered prompts, each with results of the given tokens.
@@ -36,29 +33,29 @@ func prompts(turns ...[]int) (c *stagetest.Convo, at map[string]int) {
 func TestOpencodePrune(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(*OpencodePrune)
+		change string
 		turns  [][]int
 		want   []string // cleared, newest first
 	}{
-		{"the definition's example", nil, [][]int{{25000, 30000, 15000}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"two turns are protected", nil, [][]int{{90000}, {90000}}, nil},
-		{"a long run under one prompt", nil, [][]int{{30000, 30000, 30000, 30000}}, nil},
-		{"exactly 40,000 are kept", nil, [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
-		{"the one that crosses goes whole", nil, [][]int{{1, 40001}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"20,000 saved are not enough", nil, [][]int{{20000, 40000}, {1}, {1}}, nil},
-		{"20,001 are", nil, [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
-		{"empty outputs behind the crossing too", nil, [][]int{{0, 50000}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"a protected tool is passed over", func(p *OpencodePrune) { p.ProtectedTools = []string{"bash"} }, [][]int{{90000, 90000}, {1}, {1}}, nil},
-		{"switched off", func(p *OpencodePrune) { p.Auto = false }, [][]int{{90000, 90000}, {1}, {1}}, nil},
-		{"protect 0, minimum 0", func(p *OpencodePrune) { p.Protect, p.Minimum = 0, 0 }, [][]int{{1}, {1}, {1}}, []string{"1.1"}},
-		{"one turn protected", func(p *OpencodePrune) { p.Turns = 1 }, [][]int{{50000}, {1}}, []string{"1.1"}},
+		{"the definition's example", "", [][]int{{25000, 30000, 15000}, {1}, {1}}, []string{"1.2", "1.1"}},
+		{"two turns are protected", "", [][]int{{90000}, {90000}}, nil},
+		{"a long run under one prompt", "", [][]int{{30000, 30000, 30000, 30000}}, nil},
+		{"exactly 40,000 are kept", "", [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
+		{"the one that crosses goes whole", "", [][]int{{1, 40001}, {1}, {1}}, []string{"1.2", "1.1"}},
+		{"20,000 saved are not enough", "", [][]int{{20000, 40000}, {1}, {1}}, nil},
+		{"20,001 are", "", [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
+		{"empty outputs behind the crossing too", "", [][]int{{0, 50000}, {1}, {1}}, []string{"1.2", "1.1"}},
+		{"a protected tool is passed over", "protected_tools: [bash]", [][]int{{90000, 90000}, {1}, {1}}, nil},
+		{"switched off", "auto: false", [][]int{{90000, 90000}, {1}, {1}}, nil},
+		{"protect 0, minimum 0", "protect: 0, minimum: 0", [][]int{{1}, {1}, {1}}, []string{"1.1"}},
+		{"one turn protected", "turns: 1", [][]int{{50000}, {1}}, []string{"1.1"}},
 		// The walk stops at what was pruned before.
-		{"a frontier", nil, [][]int{{30000, 50000}, {1}, {1}, {70000}, {1}, {1}}, []string{"1.2", "1.1", "4.1", "3.1", "2.1"}},
+		{"a frontier", "", [][]int{{30000, 50000}, {1}, {1}, {70000}, {1}, {1}}, []string{"1.2", "1.1", "4.1", "3.1", "2.1"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c, at := prompts(tt.turns...)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(tt.change))).All()
+			r := stagetest.NewRun(t, c, pruning(t, tt.change)).All()
 			ids := map[policy.ItemID]string{}
 			for id, m := range at {
 				ids[policy.ItemID(m)] = id
@@ -81,7 +78,7 @@ func TestOpencodePruneOrder(t *testing.T) {
 	for range 2 {
 		c.Play(`prompt go; assistant say done`)
 	}
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
+	r := stagetest.NewRun(t, c, pruning(t, "")).All()
 	var got []policy.ItemID
 	for _, e := range r.View.Edits() {
 		got = append(got, e.Target.Item)
@@ -94,7 +91,7 @@ func TestOpencodePruneErrors(t *testing.T) {
 	for _, shell := range []bool{false, true} {
 		c, at := prompts([]int{90000}, []int{1}, []int{1})
 		c.Messages[at["1.1"]].Blocks[0].IsError = true
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(func(p *OpencodePrune) { p.BashErrors = shell }))).All()
+		r := stagetest.NewRun(t, c, pruning(t, "bash_errors: %v", shell)).All()
 		stagetest.Same(t, shell, len(r.View.Edits()) > 0, "bash_errors")
 	}
 }
@@ -116,7 +113,7 @@ func TestOpencodePruneUnsent(t *testing.T) {
 	for unsent, want := range []bool{false, true} {
 		c, at := prompts([]int{90000}, []int{1})
 		c.Messages[len(c.Messages)-1].Unsent = unsent
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
+		r := stagetest.NewRun(t, c, pruning(t, "")).All()
 		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", unsent)
 	}
 }

@@ -18,8 +18,9 @@ import (
 )
 
 // keeping are the parameters of a compaction that keeps a tail.
-func keeping(count string, turns, budget int) *OpencodeCompaction {
-	return overflow(func(p *OpencodeCompaction) { p.Count, p.TailTurns, p.PreserveRecent = count, turns, budget })
+func keeping(t testing.TB, count string, turns, budget int) *OpencodeCompaction {
+	t.Helper()
+	return &overflow(t, "count: '%v', tail_turns: %v, preserve_recent_tokens: %v", count, turns, budget).Stage.(*opencodeCompaction).OpencodeCompaction
 }
 
 // compacted is a conversation after a compaction by hand.
@@ -131,7 +132,7 @@ the first that does not fit is the last turn | 200     | [900, 0]   | 900 | 4
 			c.Prompt(x(turn[0]))
 			c.Assistant(stagetest.Say(x(turn[1])))
 			c.Prompt(x(last))
-			r := compacted(t, c, keeping("1.18", -1, budget))
+			r := compacted(t, c, keeping(t, "1.18", -1, budget))
 			stagetest.Same(t, from(c, want), kept(r))
 		})
 	})
@@ -153,7 +154,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 `, func(count string, window, want int) {
 		for n, fits := range map[int]bool{4*want + 1: true, 4*want + 2: false} {
 			c := stagetest.Talk(`prompt x*10000; prompt x*%d`, n-55)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(count, -1, -1)))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(t, count, -1, -1)))
 			r.Window = window
 			r.View.Join(0)
 			r.View.Join(1)
@@ -185,7 +186,7 @@ func TestOpencodeTailTurns(t *testing.T) {
 			for range 4 {
 				c.Play(`prompt "and now"; assistant say done`)
 			}
-			r := compacted(t, c, keeping(count, turns, 1000))
+			r := compacted(t, c, keeping(t, count, turns, 1000))
 			stagetest.Same(t, from(c, 9-2*want), kept(r))
 		})
 	})
@@ -213,7 +214,7 @@ assistant say well  # 3
 			ids = append(ids, policy.ItemID(m))
 		}
 		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - less
-		got := kept(compacted(t, c, keeping("1.18", -1, budget)))
+		got := kept(compacted(t, c, keeping(t, "1.18", -1, budget)))
 		stagetest.Same(t, from(c, want), got, stretch, less)
 	})
 }
@@ -224,7 +225,7 @@ func TestOpencodeTailWhole(t *testing.T) {
 	list, _ := stored(c)
 	whole := sizeOf(t, V1_18_34(), list)
 	for budget, want := range map[int][]int{whole - 1: from(c, 1), whole: nil, whole + 1: nil, 1 << 20: nil} {
-		stagetest.Same(t, want, kept(compacted(t, c, keeping("1.18", -1, budget))), budget, whole)
+		stagetest.Same(t, want, kept(compacted(t, c, keeping(t, "1.18", -1, budget))), budget, whole)
 	}
 }
 
@@ -254,7 +255,7 @@ assistant say done; prompt thanks
 			whole, tails := sizeOf(t, v, list), map[int]bool{}
 			for turns := -1; turns <= 4; turns++ {
 				for budget := range whole + 2 {
-					p := keeping(count, turns, budget)
+					p := keeping(t, count, turns, budget)
 					tail := v.SelectTail(list, tailModel, p.config())
 					want := from(c, len(c.Messages))
 					if tail.ID != "" {
@@ -295,31 +296,30 @@ assistant say "done again"  # 6
 	rest = rest[4:] // 5 and 6
 	// Both compactions have the budget of the second's whole history. Each turn is rounded on its own.
 	exact := sizeOf(t, v, first) + sizeOf(t, v, []Message{goOn}) + sizeOf(t, v, rest)
-	pair := []string{"compaction", "summary"}
 	for _, tt := range []struct {
 		name   string
 		turns  int
 		budget int
-		want   []string // after the second
+		want   string // after the second
 	}{
-		{"met by the whole history: no tail", -1, exact, pair},
-		{"one less: the end of the oldest turn", -1, exact - 1, append(slices.Clone(pair), "m4", "continue", "m5", "m6")},
-		{"the prompt to go on is a turn", -1, exact - sizeOf(t, v, first), append(slices.Clone(pair), "continue", "m5", "m6")},
-		{"and falls out as one", -1, sizeOf(t, v, rest), append(slices.Clone(pair), "m5", "m6")},
-		{"one turn", 1, 1000, append(slices.Clone(pair), "m5", "m6")},
-		{"two, the prompt to go on among them", 2, 1000, append(slices.Clone(pair), "continue", "m5", "m6")},
-		{"three are the whole history", 3, 1000, pair},
+		{"met by the whole history: no tail", -1, exact, "compaction summary"},
+		{"one less: the end of the oldest turn", -1, exact - 1, "compaction summary m4 continue m5-m6"},
+		{"the prompt to go on is a turn", -1, exact - sizeOf(t, v, first), "compaction summary continue m5-m6"},
+		{"and falls out as one", -1, sizeOf(t, v, rest), "compaction summary m5-m6"},
+		{"one turn", 1, 1000, "compaction summary m5-m6"},
+		{"two, the prompt to go on among them", 2, 1000, "compaction summary continue m5-m6"},
+		{"three are the whole history", 3, 1000, "compaction summary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := build()
-			p := keeping("1.18", -1, sizeOf(t, v, first))
+			p := keeping(t, "1.18", -1, sizeOf(t, v, first))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), p))
 			for m := range 5 {
 				r.View.Join(m)
 			}
 			r.Last = policy.Response{Usage: jsonl.Usage{Input: 168000}, Known: true, Message: 4}
 			r.Fire(policy.Respond, 2, policy.Context{MaxOutput: 64000})
-			if diff := cmp.Diff([]string{"compaction", "summary", "m3", "m4", "continue"}, r.Order()); diff != "" {
+			if diff := cmp.Diff("compaction summary m3-m4 continue", r.Order()); diff != "" {
 				t.Fatalf("-want +got\n%s", diff)
 			}
 			if a := view.CheckAPI(r.View); a != nil {
@@ -332,7 +332,7 @@ assistant say "done again"  # 6
 			r.View.Join(5)
 			r.View.Join(6)
 			before := r.View.Tokens()
-			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping("1.18", tt.turns, tt.budget))}
+			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping(t, "1.18", tt.turns, tt.budget))}
 			r.Fire(policy.Manual, 3, policy.Context{MaxOutput: 64000})
 			stagetest.Same(t, tt.want, r.Order())
 			// What is kept is not summarised, nor is the first pair: the summary of 5,000 and the question.
@@ -367,6 +367,6 @@ not with it                       | 9 | 62   | {"3":1} | 2
 		for m, n := range unsent {
 			c.Messages[m].Unsent = n
 		}
-		stagetest.Same(t, from(c, want), kept(compacted(t, c, keeping("1.18", turns, budget))), name)
+		stagetest.Same(t, from(c, want), kept(compacted(t, c, keeping(t, "1.18", turns, budget))), name)
 	})
 }

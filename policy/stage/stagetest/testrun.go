@@ -21,20 +21,20 @@ type Named struct {
 }
 
 // Start makes a stage with parameters: its defaults for nil, or a text as in Params.
-func Start(t testing.TB, def policy.Definition, params any) Named {
+func Start(t testing.TB, def policy.Definition, params any, args ...any) Named {
 	t.Helper()
 	if set, ok := params.(string); ok || params == nil {
-		params = Params(t, def, set)
+		params = Params(t, def, set, args...)
 	}
 	return Named{def, must.Get(def.New(params))(t)}
 }
 
-// Params is a stage's parameters where a policy sets some: "keep: 3, tools: [Read]".
-func Params(t testing.TB, def policy.Definition, set string) any {
+// Params is a stage's parameters where a policy sets some, in the form of fmt.Sprintf: "keep: %d, tools: [Read]".
+func Params(t testing.TB, def policy.Definition, set string, args ...any) any {
 	t.Helper()
 	f := policy.Family{Name: "test", Stages: []policy.Definition{def}}
 	reg := must.Get(policy.NewRegistry(f))(t)
-	return must.Get(policy.Decode("test", fmt.Appendf(nil, "stages: [%s: {%s}]", def.Name, set), reg, nil))(t).Stages[0].Params
+	return must.Get(policy.Decode("test", fmt.Appendf(nil, "stages: ["+def.Name+": {"+set+"}]", args...), reg, nil))(t).Stages[0].Params
 }
 
 // Bench goes through a conversation as the engine does: ingest, prepare, project, respond, turn end.

@@ -13,11 +13,11 @@ func TestThreeLayerMicro(t *testing.T) {
 		name  string
 		p     ThreeLayerMicro
 		sizes []int
-		want  []string
+		want  string
 	}{
-		{"three are kept", ThreeLayerMicro{3, 100}, []int{500, 500, 500}, nil},
+		{"three are kept", ThreeLayerMicro{3, 100}, []int{500, 500, 500}, ""},
 		{"the fourth makes the first old", ThreeLayerMicro{3, 100}, []int{500, 500, 500, 500}, "clear@5 m2"},
-		{"100 characters stay", ThreeLayerMicro{3, 100}, []int{100, 500, 500, 500}, nil},
+		{"100 characters stay", ThreeLayerMicro{3, 100}, []int{100, 500, 500, 500}, ""},
 		{"101 go", ThreeLayerMicro{3, 100}, []int{101, 500, 500, 500}, "clear@5 m2"},
 		{"the definition's example", ThreeLayerMicro{3, 100}, []int{500, 100, 600, 20, 700}, "clear@5 m2"},
 		{"keep none", ThreeLayerMicro{0, 100}, []int{500, 500}, "clear@2 m2, clear@3 m4"},
@@ -48,5 +48,5 @@ func TestThreeLayerMicroArrays(t *testing.T) {
 	}
 	c.Play(`call c Other 10; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), nil)).All()
-	stagetest.Same(t, []string{fmt.Sprintf("clear@5 m%d.1", old)}, r.Edits())
+	stagetest.Same(t, fmt.Sprintf("clear@5 m%d.1", old), r.Edits())
 }
