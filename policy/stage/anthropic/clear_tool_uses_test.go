@@ -94,23 +94,17 @@ func TestClearToolUsesTools(t *testing.T) {
 prompt go; assistant use a Bash use b Memory use c Read; answers result a x*400 result b x*400 result c x*400
 call d Memory 400; assistant say done
 `)
-	tests := []struct {
-		name   string
-		change string
-		want   string
-	}{
-		{"all tools", "", "server_clear@2 m2, server_clear@2 m2.1, server_clear@3 m2.2"},
-		{"excluded ones take no place among the kept", "exclude_tools: [Memory]", "server_clear@2 m2"},
-		{"inputs too", "exclude_tools: [Memory], clear_tool_inputs: true", "server_clear@2 m2, server_clear@2 m1"},
-		{"inputs of some", "clear_tool_inputs: [Memory]",
-			"server_clear@2 m2, server_clear@2 m2.1, server_clear@2 m1.1, server_clear@3 m2.2"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := stagetest.NewRun(t, c, clearing(t, "trigger: {input_tokens: 1}, keep: 1, "+tt.change)).All()
-			stagetest.Same(t, tt.want, r.Edits())
-		})
-	}
+
+	must.Rows(t, `
+# name | change | want
+all tools      | ""                          | server_clear@2 m2, server_clear@2 m2.1, server_clear@3 m2.2
+excluded ones take no place among the kept | exclude_tools: [Memory]     | server_clear@2 m2
+inputs too     | exclude_tools: [Memory], clear_tool_inputs: true | server_clear@2 m2, server_clear@2 m1
+inputs of some | clear_tool_inputs: [Memory] | server_clear@2 m2, server_clear@2 m2.1, server_clear@2 m1.1, server_clear@3 m2.2
+`, func(_, change, want string) {
+		r := stagetest.NewRun(t, c, clearing(t, "trigger: {input_tokens: 1}, keep: 1, "+change)).All()
+		stagetest.Same(t, want, r.Edits())
+	})
 }
 
 // Where a result leaves the view without its call, the call's input is not cleared any more: the server clears pairs.

@@ -18,41 +18,35 @@ func compacting(t testing.TB, set string, args ...any) stagetest.Named {
 }
 
 func TestCompactAPITrigger(t *testing.T) {
-	tests := []struct {
-		name   string
-		prompt int // tokens of the second request's
-		change string
-		want   string
-	}{
-		{"150,000 is not over", 150000, "", ""},
-		{"150,001", 150001, "", "summarize@2"},
-		{"the least trigger, at it", 50000, "trigger: 50000", ""},
-		{"the least trigger, over it", 50001, "trigger: 50000", "summarize@2"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`
+
+	must.Rows(t, `
+# name | prompt | change | want
+150,000 is not over        | 150000 | ""             | ""
+150,001                    | 150001 | ""             | summarize@2
+the least trigger, at it   | 50000  | trigger: 50000 | ""
+the least trigger, over it | 50001  | trigger: 50000 | summarize@2
+`, func(_ string, prompt int, change, theWant string) {
+		c := stagetest.Talk(`
 prompt go  # 1 token
 call a Read %d; assistant say done
-`, 4*(tt.prompt-10005))
-			r := stagetest.NewRun(t, c, compacting(t, tt.change))
-			r.Overhead = 10000
-			var at []int
-			r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
-			r.All()
-			stagetest.Same(t, tt.want, r.Edits())
-			if len(tt.want) == 0 {
-				stagetest.Same(t, tt.prompt, at[1], "a prompt of")
-				return
-			}
-			e := r.View.Edits()[0]
-			want := &policy.Call{Kind: "compaction", Prompt: 110, Input: tt.prompt + 110, Prefix: "session"}
-			stagetest.Same(t, want, e.Call, "call")
-			if e.Detail["pre_tokens"] != tt.prompt || at[1] != 10000+3500 {
-				t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
-			}
-		})
-	}
+`, 4*(prompt-10005))
+		r := stagetest.NewRun(t, c, compacting(t, change))
+		r.Overhead = 10000
+		var at []int
+		r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
+		r.All()
+		stagetest.Same(t, theWant, r.Edits())
+		if len(theWant) == 0 {
+			stagetest.Same(t, prompt, at[1], "a prompt of")
+			return
+		}
+		e := r.View.Edits()[0]
+		want := &policy.Call{Kind: "compaction", Prompt: 110, Input: prompt + 110, Prefix: "session"}
+		stagetest.Same(t, want, e.Call, "call")
+		if e.Detail["pre_tokens"] != prompt || at[1] != 10000+3500 {
+			t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
+		}
+	})
 }
 
 // Instructions of one's own replace the default's.

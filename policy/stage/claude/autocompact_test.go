@@ -73,9 +73,9 @@ func TestAutocompactThreshold(t *testing.T) {
 
 func TestAutocompactManual(t *testing.T) {
 	must.Rows(t, `
-replay | ["summarize@3"]
-ignore | null
-`, func(manual string, want []string) {
+replay | summarize@3
+ignore | ""
+`, func(manual, want string) {
 		r := stagetest.NewRun(t, stagetest.Uses(3), auto(t, "manual: %v, enabled: false", manual))
 		r.Manual = map[int]bool{2: true}
 		stagetest.Same(t, want, r.All().Edits(), manual)
@@ -83,7 +83,7 @@ ignore | null
 	// There is nothing to compact before the first message.
 	r := stagetest.NewRun(t, stagetest.Uses(1), auto(t, ""))
 	r.Fire(policy.Manual, 0, policy.Context{})
-	if r.Edits() != nil {
+	if r.Edits() != "" {
 		t.Errorf("an empty view: %v", r.Edits())
 	}
 }
@@ -93,11 +93,11 @@ ignore | null
 // attaches behind them. A response in several messages is one.
 func TestAutocompactKeepRecent(t *testing.T) {
 	must.Rows(t, `
-0 | ["summary","file a"]
-1 | ["summary","m5","m6","m7","file a"]
-2 | ["summary","m3","m4","m5","m6","m7","file a"]
-9 | ["summary","m1","m2","m3","m4","m5","m6","m7","file a"]  # there are not so many
-`, func(keep int, want []string) {
+0 | summary file a
+1 | summary m5-m7 file a
+2 | summary m3-m7 file a
+9 | summary m1-m7 file a  # there are not so many
+`, func(keep int, want string) {
 		c := stagetest.Talk(`
 prompt go  # m0
 call a Read 400  # m1, m2
@@ -278,9 +278,10 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 
 // compactionCall is the compaction's own request, also one that fails, where excess tokens of it do not fit (negative:
 // are free), and the edit's reason.
-func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, excess int) (call *policy.Call, limit int, reason string) {
+func compactionCall(t *testing.T, c *stagetest.Convo, st stagetest.Named, overhead, excess int) (call *policy.Call, limit int, reason string) {
 	t.Helper()
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
+	p := st.Stage.(*autocompact)
+	r := stagetest.NewRun(t, c, st)
 	r.Overhead = overhead
 	r.Join()
 	whole := r.View.Tokens() + p.PromptTokens
@@ -416,9 +417,7 @@ session | -699 | 700 | true
 
 func TestAutocompactPrompts(t *testing.T) {
 	for _, prompt := range []int{1257, 1286} { // of claude-code-2.1.19 and claude-code-2.1
-		p := defineAutocompact().Params.(*Autocompact)
-		p.PromptTokens = prompt
-		call, _, _ := compactionCall(t, stagetest.Small(20), p, 700, 0)
+		call, _, _ := compactionCall(t, stagetest.Small(20), auto(t, "prompt_tokens: %d", prompt), 700, 0)
 		if whole := 1 + 20*9; call.Prompt != prompt || call.Input != whole+prompt {
 			t.Errorf("%+v, want prompt %d and input %d", call, prompt, whole+prompt)
 		}

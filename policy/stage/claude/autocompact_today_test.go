@@ -26,11 +26,11 @@ func TestAutocompactReactive(t *testing.T) {
 	must.Rows(t, `
 # size: characters of the last result
 # kept: messages
-true  | 2000 | 400  | null            | 0
-true  | 800  | 400  | ["summarize@9"] | 2
-true  | 800  | 9000 | ["summarize@9"] | 2  # the last round alone does not fit, and the others do
-false | 800  | 400  | null            | 0  # the threshold is far
-`, func(waits bool, window, size int, want []string, kept int) {
+true  | 2000 | 400  | ""          | 0
+true  | 800  | 400  | summarize@9 | 2
+true  | 800  | 9000 | summarize@9 | 2  # the last round alone does not fit, and the others do
+false | 800  | 400  | ""          | 0  # the threshold is far
+`, func(waits bool, window, size int, want string, kept int) {
 		c := stagetest.Talk(`prompt go`)
 		for i := range 7 {
 			c.Call(string(rune('a'+i)), "Read", 400)
@@ -49,7 +49,7 @@ false | 800  | 400  | null            | 0  # the threshold is far
 			t.Errorf("%+v: -want +got\n%s", waits, diff)
 			return
 		}
-		if want == nil {
+		if want == "" {
 			return
 		}
 		e := r.View.Edits()[0]
@@ -62,11 +62,11 @@ false | 800  | 400  | null            | 0  # the threshold is far
 // The fourth compaction in a row within three requests of the one before ends the turn.
 func TestAutocompactThrashes(t *testing.T) {
 	must.Rows(t, `
-3 | 1 | ["summarize@1","summarize@2","summarize@3","fail@4 m0"]
-3 | 2 | ["summarize@1","summarize@3","summarize@5","fail@7 m0"]
-3 | 3 | ["summarize@1","summarize@4","summarize@7"]
-0 | 1 | ["summarize@1","summarize@2","summarize@3","summarize@4","summarize@5","summarize@6","summarize@7","summarize@8","summarize@9"]
-`, func(most, every int, want []string) {
+3 | 1 | summarize@1, summarize@2, summarize@3, fail@4 m0
+3 | 2 | summarize@1, summarize@3, summarize@5, fail@7 m0
+3 | 3 | summarize@1, summarize@4, summarize@7
+0 | 1 | summarize@1, summarize@2, summarize@3, summarize@4, summarize@5, summarize@6, summarize@7, summarize@8, summarize@9
+`, func(most, every int, want string) {
 		r := stagetest.NewRun(t, stagetest.Uses(8), short(t, "max_refills: %v", most))
 		r.Used = func(k int) (int, int) { return map[bool]int{true: 180000}[k%every == 0], 0 }
 		stagetest.Same(t, want, r.All().Edits(), most, every)

@@ -48,26 +48,26 @@ func prepare(t *testing.T, r *stagetest.Bench, used int) []policy.Edit {
 }
 
 // acts tells edits in short: what was staged ("stage m2-m7") and what was committed ("commit m2-m7").
-func acts(edits []policy.Edit) []string {
+func acts(edits []policy.Edit) string {
 	var list []string
 	for _, e := range edits {
 		name := map[policy.EditKind]string{policy.KindCall: "stage", policy.KindCollapse: "commit"}[e.Kind]
 		list = append(list, fmt.Sprintf("%s m%d-m%d", name, e.Items[0], e.Items[len(e.Items)-1]))
 	}
-	return list
+	return strings.Join(list, ", ")
 }
 
 // The analysis' example: U1 A1 [U2 A2 U3 A3 U4 A4] U5 -> U1 A1 S1 U5, as it is on record and by the rule.
 func TestContextCollapseExample(t *testing.T) {
 	const content = "<collapsed id='c1'>之前已经完成了对 query.ts、microcompact、sessionStorage 的分析</collapsed>"
-	want := []string{"m0", "m1", collapsedLabel, "m8"}
+	want := "m0-m1 " + collapsedLabel + " m8"
 	t.Run("recorded", func(t *testing.T) {
 		c := turns(4)
 		c.Snapshots = []session.CollapseSnapshot{{Line: 90, Before: 8, Request: 5, Staged: []session.Staged{{From: 2, To: 7, Summary: "之前", Risk: 0.12}}}}
 		c.Collapses = []session.Collapse{{ID: "c1", Line: 91, From: 2, To: 7, Content: content, Before: 8, Request: 5}}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), nil))
 		edits := prepare(t, r, 0)
-		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
+		stagetest.Same(t, "stage m2-m7, commit m2-m7", acts(edits))
 		must.Say(t, "recorded, line 90: a span staged, risk 0.12 recorded, line 91", edits[0].Reason, edits[1].Reason)
 		stagetest.Same(t, want, r.Order())
 		s1 := r.View.IDs()[2]
@@ -82,7 +82,7 @@ func TestContextCollapseExample(t *testing.T) {
 			c.Texts[policy.Target{Item: policy.ItemID(m + 2)}] = "done"
 		}
 		edits := prepare(t, r, 100)
-		stagetest.Same(t, []string{"stage m2-m7", "commit m2-m7"}, acts(edits))
+		stagetest.Same(t, "stage m2-m7, commit m2-m7", acts(edits))
 		stagetest.Same(t, want, r.Order())
 		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
 		must.Say(t, "true true true", strings.HasPrefix(text, `<collapsed id="`), strings.HasSuffix(text, "</collapsed>"), strings.Contains(text, "6. All user messages:"))
@@ -91,48 +91,39 @@ func TestContextCollapseExample(t *testing.T) {
 
 // Every figure at, below and above.
 func TestContextCollapseFigures(t *testing.T) {
-	all := []string{"stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3", "stage m4-m5", "commit m4-m5"}
-	far := "stage_at: 500, commit_at: 1000, target: 700"
-	with := func(change func(*ContextCollapse)) func(*ContextCollapse) {
-		return func(p *ContextCollapse) { far(p); change(p) }
-	}
-	tests := []struct {
-		name   string
-		used   int
-		change string
-		want   []string
-	}{
-		{"below stage_at", 499, far, nil},
-		{"at stage_at", 500, far, all[:1]},
-		{"above stage_at", 501, far, all[:1]},
-		{"below commit_at", 999, far, all[:1]},
-		// Each commit takes 90 off: 1000, 910, 820, 730.
-		{"at commit_at", 1000, far, all},
-		{"at the target", 1000, with("target: 820"), all},
-		{"below the target", 1000, with("target: 821"), all[:4]},
-		{"one is enough", 1000, with("target: 911"), all[:2]},
-		// Behind the third turn there are 50 tokens, behind the second 150.
-		{"protect 50", 1000, with("protect: 50"), all},
-		{"protect 51", 1000, with("protect: 51"), all[:4]},
-		{"protect 150", 1000, with("protect: 150"), all[:4]},
-		{"protect 151", 1000, with("protect: 151"), all[:2]},
-		{"protect everything", 1000, with("protect: 10000"), nil},
-		{"head 1", 1000, with("head: 1"), all[2:]},
-		{"head 3", 1000, with("head: 3"), nil},
-		{"a span of 100", 500, with("span: 100"), all[:1]},
-		{"a span of 101", 500, with("span: 101"), []string{"stage m0-m3"}},
-		{"a span of 300", 500, with("span: 300"), []string{"stage m0-m5"}},
-		{"a span of 301", 500, with("span: 301"), nil},
-		{"a span of 301, to commit", 1000, with("span: 301"), []string{"stage m0-m5", "commit m0-m5"}},
-		{"a summary of 99", 500, with(func(p *ContextCollapse) { p.Summary[0].Tokens = 99 }), all[:1]},
-		{"a summary of 100 saves nothing", 500, with(func(p *ContextCollapse) { p.Summary[0].Tokens = 100 }), nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := stagetest.NewRun(t, turns(3), collapsing(t, tt.change))
-			stagetest.Same(t, tt.want, acts(prepare(t, r, tt.used)))
-		})
-	}
+	// Each commit takes 90 off: 1000, 910, 820, 730. Behind the third turn there are 50 tokens, behind the second 150.
+	must.Rows(t, `
+# name | used | beside stage_at 500, commit_at 1000, target 700 | want
+below stage_at   | 499  | ""             | ""
+at stage_at      | 500  | ""             | stage m0-m1
+above stage_at   | 501  | ""             | stage m0-m1
+below commit_at  | 999  | ""             | stage m0-m1
+at commit_at     | 1000 | ""             | ALL
+at the target    | 1000 | target: 820    | ALL
+below the target | 1000 | target: 821    | stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3
+one is enough    | 1000 | target: 911    | stage m0-m1, commit m0-m1
+protect 50       | 1000 | protect: 50    | ALL
+protect 51       | 1000 | protect: 51    | stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3
+protect 150      | 1000 | protect: 150   | stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3
+protect 151      | 1000 | protect: 151   | stage m0-m1, commit m0-m1
+protect everything | 1000 | protect: 10000 | ""
+head 1           | 1000 | head: 1        | stage m2-m3, commit m2-m3, stage m4-m5, commit m4-m5
+head 3           | 1000 | head: 3        | ""
+a span of 100    | 500  | span: 100      | stage m0-m1
+a span of 101    | 500  | span: 101      | stage m0-m3
+a span of 300    | 500  | span: 300      | stage m0-m5
+a span of 301    | 500  | span: 301      | ""
+a span of 301, to commit | 1000 | span: 301 | stage m0-m5, commit m0-m5
+a summary of 99  | 500  | summary: [{fixed: 99}] | stage m0-m1
+a summary of 100 saves nothing | 500 | summary: [{fixed: 100}] | ""
+`, func(name string, used int, set, want string) {
+		far := "stage_at: 500, commit_at: 1000, "
+		if !strings.HasPrefix(set, "target") {
+			far += "target: 700, "
+		}
+		want = strings.Replace(want, "ALL", "stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3, stage m4-m5, commit m4-m5", 1)
+		stagetest.Same(t, want, acts(prepare(t, stagetest.NewRun(t, turns(3), collapsing(t, far+set)), used)), name)
+	})
 }
 
 // What the server has dropped already is not gained again: the next span goes as well, and a span of which nothing is
@@ -148,11 +139,11 @@ func TestContextCollapseDropped(t *testing.T) {
 	}
 	must.Rows(t, `
 # name | items | want
-nothing       | null   | ["stage m0-m1", "commit m0-m1"]
+nothing       | null   | stage m0-m1, commit m0-m1
 # 40 each, not 90.
-an answer     | [1]    | ["stage m0-m1", "commit m0-m1", "stage m2-m3", "commit m2-m3"]
-all of a turn | [0, 1] | ["stage m2-m3", "commit m2-m3"]
-`, func(name string, items []policy.ItemID, want []string) {
+an answer     | [1]    | stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3
+all of a turn | [0, 1] | stage m2-m3, commit m2-m3
+`, func(name string, items []policy.ItemID, want string) {
 		t.Run(name, func(t *testing.T) {
 			stagetest.Same(t, want, acts(prepare(t, dropped(items...), 1000)))
 		})
@@ -189,11 +180,11 @@ func TestContextCollapseOneARequest(t *testing.T) {
 	r := stagetest.NewRun(t, c, collapsing(t, "commit_at: 1000"))
 	var got []string
 	for _, used := range []int{500, 500, 500, 500} {
-		got = append(got, acts(prepare(t, r, used))...)
+		got = append(got, acts(prepare(t, r, used)))
 	}
-	stagetest.Same(t, []string{"stage m0-m1", "stage m2-m3", "stage m4-m5"}, got)
+	stagetest.Same(t, []string{"stage m0-m1", "stage m2-m3", "stage m4-m5", ""}, got)
 	edits := prepare(t, r, 1000)
-	stagetest.Same(t, []string{"commit m0-m1", "commit m2-m3", "commit m4-m5"}, acts(edits))
+	stagetest.Same(t, "commit m0-m1, commit m2-m3, commit m4-m5", acts(edits))
 	for _, e := range edits {
 		if e.Call != nil {
 			t.Error("a commit asks for a summary that was asked for before")
@@ -206,41 +197,19 @@ func TestContextCollapseOneARequest(t *testing.T) {
 
 // A turn is staged whole or not at all: it must have ended, and no tool_result may be parted from its call.
 func TestContextCollapseWholeTurns(t *testing.T) {
-	tests := []struct {
-		name string
-		make func(c *stagetest.Convo)
-		want []string
-	}{
-		{"a turn that goes on", func(c *stagetest.Convo) { c.Play(`prompt go; call a Read 400`) }, nil},
-		{"a turn with rounds", func(c *stagetest.Convo) {
-			c.Play(`prompt go; call a Read 400; call b Read 400; assistant say done; prompt more`)
-		}, []string{"stage m0-m5", "commit m0-m5"}},
-		{"a prompt queued on the way", func(c *stagetest.Convo) {
-			c.Play(`prompt go; call a Read 400`)
-			c.Messages[c.Prompt("wait")].Marks |= session.Queued
-			c.Play(`call b Read 400; prompt more`)
-		}, []string{"stage m0-m5", "commit m0-m5"}},
-		{"reminders and attachments", func(c *stagetest.Convo) {
-			c.Play(`meta say x*400; prompt go; call a Read 400; meta say "a reminder"; prompt more`)
-		}, []string{"stage m1-m4", "commit m1-m4"}},
-		{"a result behind the next prompt", func(c *stagetest.Convo) {
-			c.Play(`
-prompt go; assistant use a Read use b Read; answers result a x*400 result b ""; assistant use c Read say x*400
-prompt wait; answers result c late; assistant say x*400; prompt more; assistant say x*400; prompt "and more"
-`)
-		}, []string{"stage m7-m8", "commit m7-m8"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			tt.make(c)
-			r := stagetest.NewRun(t, c, collapsing(t, ""))
-			r.Used = func(int) (int, int) { return 100, 0 }
-			r.Join()
-			r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
-			stagetest.Same(t, tt.want, acts(r.View.Edits()))
-		})
-	}
+	must.Rows(t, `
+a turn that goes on         | prompt go; call a Read 400 | ""
+a turn with rounds          | prompt go; call a Read 400; call b Read 400; assistant say done; prompt more | stage m0-m5, commit m0-m5
+a prompt queued on the way  | prompt go; call a Read 400; queued wait; call b Read 400; prompt more | stage m0-m5, commit m0-m5
+reminders and attachments   | meta say x*400; prompt go; call a Read 400; meta say "a reminder"; prompt more | stage m1-m4, commit m1-m4
+a result behind the next prompt | prompt go; assistant use a Read use b Read; answers result a x*400 result b ""; assistant use c Read say x*400; prompt wait; answers result c late; assistant say x*400; prompt more; assistant say x*400; prompt "and more" | stage m7-m8, commit m7-m8
+`, func(name, story, want string) {
+		c := stagetest.Talk("%s", story)
+		r := stagetest.NewRun(t, c, collapsing(t, "")).Join()
+		r.Used = func(int) (int, int) { return 100, 0 }
+		r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
+		stagetest.Same(t, want, acts(r.View.Edits()), name)
+	})
 }
 
 // A summary is a request of its own.
@@ -321,12 +290,12 @@ func TestContextCollapseFolds(t *testing.T) {
 	c := turns(4)
 	r := stagetest.NewRun(t, c, collapsing(t, ""))
 	prepare(t, r, 1000)
-	if diff := cmp.Diff([]string{collapsedLabel, collapsedLabel, collapsedLabel, collapsedLabel, "m8"}, r.Order()); diff != "" {
+	if diff := cmp.Diff(strings.Repeat(collapsedLabel+" ", 4)+"m8", r.Order()); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
 	}
-	stagetest.Same(t, []string{"stage m-1-m-4", "commit m-1-m-4"}, acts(prepare(t, r, 1000)))
+	stagetest.Same(t, "stage m-1-m-4, commit m-1-m-4", acts(prepare(t, r, 1000)))
 	edits := prepare(t, r, 1000)
-	must.Say(t, "0 2", len(edits), len(r.Order()))
+	must.Say(t, "0 2", len(edits), r.View.Len())
 }
 
 // An outline of placeholders quotes no more of all of them than it would of one, so that many fold into less.

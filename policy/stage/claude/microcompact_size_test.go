@@ -42,59 +42,51 @@ func usage(r *stagetest.Bench, used, tail int) *stagetest.Bench {
 }
 
 func TestMicrocompactSize(t *testing.T) {
-	manual := "manual: true"
-	tests := []struct {
-		name       string
-		change     string
-		tokens     []int
-		used, tail int
-		want       []int // results replaced
-	}{
-		{"the definition's example", "", []int{30000, 15000, 10000, 5000, 400, 100}, 136000, 0, []int{0}},
-		{"134,999", "", []int{30000, 30000, 1, 1, 1}, 134999, 0, nil},
-		{"135,000", "", []int{30000, 30000, 1, 1, 1}, 135000, 0, []int{0}},
-		{"the tail does not count", "", []int{30000, 30000, 1, 1, 1}, 136939, 1940, nil},
-		{"unless it is asked for", "gate: usage_plus_tail", []int{30000, 30000, 1, 1, 1}, 136939, 1940, []int{0}},
-		{"19,999 saved", "", []int{19999, 39997, 1, 1, 1}, 150000, 0, nil},
-		{"20,000 saved", "", []int{20000, 39998, 1, 1, 0}, 150000, 0, []int{0}},
-		{"40,000 are left", "", []int{20000, 39997, 1, 1, 1}, 150000, 0, []int{0}},
-		{"40,001 are not", "", []int{20000, 39998, 1, 1, 1}, 150000, 0, []int{0, 1}},
-		{"40,000 from the beginning", "", []int{20000, 19997, 1, 1, 1}, 150000, 0, nil},
-		{"the last three are kept", "", []int{30000, 30000, 30000, 30000, 30000}, 150000, 0, []int{0, 1}},
-		{"three alone", "", []int{50000, 50000, 50000}, 199000, 0, nil},
-		{"by hand: no gates", manual, []int{19999, 39997, 1, 1, 1}, 0, 0, []int{0}},
-		{"by hand: the target stays", manual, []int{20000, 19997, 1, 1, 1}, 0, 0, nil},
-		{"another target keeps the gates", "target: 10", []int{19990, 1, 1, 1, 1}, 134999, 0, nil},
-		{"no tools", "tools: []", []int{30000, 30000, 1, 1, 1}, 150000, 0, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c, p := sizes(tt.tokens...), bySize(t, tt.change)
-			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), tt.used, tt.tail).All()
-			var got []int
-			for i := range tt.tokens {
-				at := 2 + 2*i
-				if r.Shown(at) == "" {
-					continue
-				}
-				got = append(got, i)
-				stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
-				stagetest.Same(t, stub, r.Shown(at), "stub")
+
+	must.Rows(t, `
+# name | change | tokens | used | tail | want
+the definition's example       | ""                    | [30000,15000,10000,5000,400,100] | 136000 | 0    | [0]
+134,999                        | ""                    | [30000,30000,1,1,1]              | 134999 | 0    | null
+135,000                        | ""                    | [30000,30000,1,1,1]              | 135000 | 0    | [0]
+the tail does not count        | ""                    | [30000,30000,1,1,1]              | 136939 | 1940 | null
+unless it is asked for         | gate: usage_plus_tail | [30000,30000,1,1,1]              | 136939 | 1940 | [0]
+19,999 saved                   | ""                    | [19999,39997,1,1,1]              | 150000 | 0    | null
+20,000 saved                   | ""                    | [20000,39998,1,1,0]              | 150000 | 0    | [0]
+40,000 are left                | ""                    | [20000,39997,1,1,1]              | 150000 | 0    | [0]
+40,001 are not                 | ""                    | [20000,39998,1,1,1]              | 150000 | 0    | [0,1]
+40,000 from the beginning      | ""                    | [20000,19997,1,1,1]              | 150000 | 0    | null
+the last three are kept        | ""                    | [30000,30000,30000,30000,30000]  | 150000 | 0    | [0,1]
+three alone                    | ""                    | [50000,50000,50000]              | 199000 | 0    | null
+by hand: no gates              | manual: true          | [19999,39997,1,1,1]              | 0      | 0    | [0]
+by hand: the target stays      | manual: true          | [20000,19997,1,1,1]              | 0      | 0    | null
+another target keeps the gates | target: 10            | [19990,1,1,1,1]                  | 134999 | 0    | null
+no tools                       | tools: []             | [30000,30000,1,1,1]              | 150000 | 0    | null
+`, func(_, change string, tokens []int, used, tail int, theWant []int) {
+		p := bySize(t, change)
+		r := usage(stagetest.NewRun(t, sizes(tokens...), p), used, tail).All()
+		var got []int
+		for i := range tokens {
+			at := 2 + 2*i
+			if r.Shown(at) == "" {
+				return
 			}
-			stagetest.Same(t, tt.want, got)
-			if len(got) > 0 && !p.Manual { // that fires before the last request
-				sum, saved := 0, 0
-				for i, n := range tt.tokens {
-					sum += n
-					if i < len(got) {
-						saved += n
-					}
+			got = append(got, i)
+			stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
+			stagetest.Same(t, stub, r.Shown(at), "stub")
+		}
+		stagetest.Same(t, theWant, got)
+		if len(got) > 0 && !p.Stage.(*microcompactSize).Manual { // that fires before the last request
+			sum, saved := 0, 0
+			for i, n := range tokens {
+				sum += n
+				if i < len(got) {
+					saved += n
 				}
-				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
-				stagetest.Same(t, want, r.View.Edits()[0].Detail, "detail")
 			}
-		})
-	}
+			want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
+			stagetest.Same(t, want, r.View.Edits()[0].Detail, "detail")
+		}
+	})
 }
 
 // The 2.1.19 analysis' stub.
@@ -269,12 +261,10 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 		upTo = append(upTo, len(ids))
 		c.Play(`assistant say done`)
 
-		p := bySize(func(p *MicrocompactSize) {
-			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(4000), rng.IntN(5)
-			p.Manual = rng.IntN(8) == 0
-		})
+		st := bySize(t, "target: %d, min_savings: %d, keep_recent: %d, manual: %t", rng.IntN(9000), rng.IntN(4000), rng.IntN(5), rng.IntN(8) == 0)
+		p := &st.Stage.(*microcompactSize).MicrocompactSize
 		n := &naive{p: p, compacted: map[string]bool{}, counted: map[string]int{}}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
+		r := stagetest.NewRun(t, c, st)
 		above := make([]bool, len(c.Requests))
 		for k := range above {
 			above[k] = rng.IntN(3) > 0
@@ -348,11 +338,9 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 			c.Answers(answers...)
 		}
 		c.Play(`assistant say done`)
-		p := bySize(func(p *MicrocompactSize) {
-			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(2000), rng.IntN(5)
-		})
+		target, savings, keep := rng.IntN(9000), rng.IntN(2000), rng.IntN(5)
 		run := func(anew bool) []policy.Edit {
-			st := stagetest.Start(t, defineMicrocompactSize(), p)
+			st := bySize(t, "target: %d, min_savings: %d, keep_recent: %d", target, savings, keep)
 			if anew {
 				st.Stage = listingAnew{st.Stage.(*microcompactSize)}
 			}
@@ -471,8 +459,7 @@ func TestResultEstimateParts(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant use a Read`)
 			at := c.Answers(tt.p)
 			c.Play(`call b Read %d; assistant say done`, 4*10)
-			p := bySize(t, "keep_recent: 0, target: 0, manual: true")
-			r := stagetest.NewRun(t, c, p)
+			r := stagetest.NewRun(t, c, bySize(t, "keep_recent: 0, target: 0, manual: true"))
 			r.Join()
 			stagetest.Same(t, tt.want, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), "estimate")
 			r.Fire(policy.Prepare, 3, policy.Context{})

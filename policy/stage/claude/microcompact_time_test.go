@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -13,32 +12,24 @@ import (
 )
 
 func TestMicrocompactTimeGap(t *testing.T) {
-	tests := []struct {
-		name  string
-		gap   time.Duration
-		agent string
-		want  string
-	}{
-		{"59 minutes", 59 * time.Minute, "", ""},
-		{"60 minutes", time.Hour, "", ""},
-		{"60 minutes and 1 ms", time.Hour + time.Millisecond, "", "clear@8 m2"},
-		{"in a subagent", 2 * time.Hour, "a1", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Agent = tt.agent
-			c.Prompt("go")
-			for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // five are kept
-				c.Play(`call %q Read 1000`, id)
-			}
-			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-			c.Play(`prompt "and now"; assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
-			r.At = map[int]time.Time{7: answered.Add(tt.gap)}
-			stagetest.Same(t, tt.want, r.All().Edits())
-		})
-	}
+	must.Rows(t, `
+59m         | ""  | ""
+60m         | ""  | ""
+60m0.001s   | ""  | clear@8 m2
+2h          | a1  | ""  # in a subagent
+`, func(gap, agent, want string) {
+		c := stagetest.NewConvo()
+		c.Agent = agent
+		c.Prompt("go")
+		for i := range 6 { // five are kept
+			c.Play(`call %d Read 1000`, i)
+		}
+		answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
+		c.Play(`prompt "and now"; assistant say done`)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
+		r.At = map[int]time.Time{7: answered.Add(must.Get(time.ParseDuration(gap))(t))}
+		stagetest.Same(t, want, r.All().Edits(), gap)
+	})
 }
 
 // The five-level analysis' example: three results, keepRecent 2, 70 minutes.
@@ -127,33 +118,23 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 }
 
 func TestMicrocompactTimeKeepRecent(t *testing.T) {
-	for _, tt := range []struct {
-		results int
-		change  func(*MicrocompactTime)
-		want    string
-	}{
-		{4, nil, ""},
-		{5, nil, ""},
-		{6, nil, "clear@8 m2"},
-		{7, nil, "clear@9 m2, clear@9 m4"},
-		{1, "keep_recent: 1", ""},
-		{1, "keep_recent: 0", "clear@3 m2"},
-		{0, "keep_recent: 0", ""},
-	} {
-		p := *defineMicrocompactTime().Params.(*MicrocompactTime)
-		if tt.change != nil {
-			tt.change(&p)
+	must.Rows(t, `
+4 | ""             | ""
+5 | ""             | ""
+6 | ""             | clear@8 m2
+7 | ""             | clear@9 m2, clear@9 m4
+1 | keep_recent: 1 | ""
+1 | keep_recent: 0 | clear@3 m2
+0 | keep_recent: 0 | ""
+`, func(results int, set, want string) {
+		c := stagetest.Talk(`prompt go`)
+		for i := range results {
+			c.Play(`call %v Read 400`, i)
 		}
-		t.Run(fmt.Sprintf("%d, keep %d", tt.results, p.KeepRecent), func(t *testing.T) {
-			c := stagetest.Talk(`prompt go`)
-			for i := range tt.results {
-				c.Play(`call %v Read 400`, i)
-			}
-			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-			c.Play(`prompt "and now"; assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &p))
-			r.At = map[int]time.Time{tt.results + 1: answered.Add(2 * time.Hour)}
-			stagetest.Same(t, tt.want, r.All().Edits())
-		})
-	}
+		answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
+		c.Play(`prompt "and now"; assistant say done`)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), set))
+		r.At = map[int]time.Time{results + 1: answered.Add(2 * time.Hour)}
+		stagetest.Same(t, want, r.All().Edits(), results, set)
+	})
 }

@@ -45,7 +45,7 @@ resumed: from the end        | 1T 1T 4000T 4000T 4000T 4000T 4000T | 5
 `, func(name, messages string, theWant int) {
 		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
-			s := &sessionMemory{SessionMemory: *memory(t, "")}
+			s := memory(t, "").Stage.(*sessionMemory)
 			for _, m := range strings.Fields(messages) {
 				if m == "|" {
 					s.marked, s.last = true, policy.ItemID(len(c.Messages)-1)
@@ -81,7 +81,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	}
 	r := stagetest.NewRun(t, c)
 	r.Join()
-	s := &sessionMemory{SessionMemory: *memory(t, "")}
+	s := memory(t, "").Stage.(*sessionMemory)
 	// 10,000 tokens and 5 texts from the second result on.
 	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), r.View.IDs()[1:])
 
@@ -118,7 +118,7 @@ func TestSessionMemoryBoundary(t *testing.T) {
 	}))(t)
 	r.View.Join(4)
 	r.View.Join(5)
-	s := &sessionMemory{SessionMemory: *memory(t, "")}
+	s := memory(t, "").Stage.(*sessionMemory)
 	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{2, 3, 4, 5})
 }
 
@@ -207,8 +207,8 @@ answers result a x*%d
 		r.Overhead = 700
 		r.Used = func(int) (int, int) { return 12000, 0 }
 		r.All()
-		want := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
-		stagetest.Same(t, want, r.View.Edits()[0].Call)
+		call := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
+		stagetest.Same(t, call, r.View.Edits()[0].Call)
 	})
 }
 

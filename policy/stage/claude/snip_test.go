@@ -40,14 +40,14 @@ const (
 // [id:def456] is not touched.
 func TestSnipExample(t *testing.T) {
 	c := stagetest.NewConvo()
-	c.Name(c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下"), abc123)
+	c.Messages[c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下")].UUID = abc123
 	c.Play(`
 assistant say "好的,我用 Grep 搜索一下。" use toolu_01 Grep
 answers result toolu_01 "src/auth/login.ts:42: // TODO: handle refresh token"
 assistant say "我打开 login.ts 看一下那个 refresh token 的 TODO 具体场景。" use toolu_02 Read
 answers result toolu_02 "<login.ts 全文,约 4KB>"
 `)
-	c.Name(c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个"), def456)
+	c.Messages[c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个")].UUID = def456
 	c.Play(`
 assistant say "理解,TODO 先放下。登录 500 我查一下最近的错误日志。" use toolu_03 Bash
 answers result toolu_03 "<日志 tail 输出>"
@@ -137,8 +137,7 @@ func TestSnipTurns(t *testing.T) {
 			name: "a queued prompt opens a turn", named: []int{0}, want: []string{"m3 m4 m5 m6 m7 m8", "m3 m4 m5 m6 m7 m8 m9 m10", "m3 m4 m5 m6 m7 m8 m9 m10 m11 m12"},
 			change: func(c *stagetest.Convo, _ *session.SnipCall) {
 				// m3 is said while the agent works: what was its answer goes.
-				c.Messages[3] = session.Message{Class: session.ClassPrompt, Marks: session.Queued, Blocks: []session.Block{stagetest.Say("and this").Block}}
-				c.Name(3, "m3")
+				c.Messages[3] = session.Message{Class: session.ClassPrompt, Marks: session.Queued, Blocks: []session.Block{stagetest.Say("and this").Block}, UUID: "m3"}
 				c.Requests = slices.Delete(c.Requests, 1, 2)
 			},
 		},
@@ -299,22 +298,22 @@ func TestSnipStart(t *testing.T) {
 func TestSnipTrialNotation(t *testing.T) {
 	must.Rows(t, `
 # text | want
-abc123@5             | [["abc123",5]]
-abc123,def456@12     | [["abc123",12],["def456",12]]
-" abc123 , def456@1" | [["abc123",1],["def456",1]]
-053a4ff8-d100-4000-8000-000000000000@5 | [["053a4ff8-d100-4000-8000-000000000000",5]]
-""                   | null
-abc123               | null
-abc123@              | null
-@5                   | null
-abc123,@5            | null
-abc123@0             | null
-abc123@-1            | null
-abc123@x             | null
-a@b@5                | null
-`, func(text string, want []SnipTrial) {
+abc123@5             | abc123@5
+abc123,def456@12     | abc123@12 def456@12
+" abc123 , def456@1" | abc123@1 def456@1
+053a4ff8-d100-4000-8000-000000000000@5 | 053a4ff8-d100-4000-8000-000000000000@5
+""                   | ""
+abc123               | ""
+abc123@              | ""
+@5                   | ""
+abc123,@5            | ""
+abc123@0             | ""
+abc123@-1            | ""
+abc123@x             | ""
+a@b@5                | ""
+`, func(text string, want string) {
 		got, err := ParseSnipTrials(text)
-		if (err == nil) != (want != nil) || !slices.Equal(got, want) {
+		if (err == nil) != (want != "") || strings.Trim(fmt.Sprint(got), "[]") != want {
 			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
 		}
 	})

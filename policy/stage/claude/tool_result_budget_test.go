@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,53 +20,48 @@ func budget(t testing.TB, set string, args ...any) stagetest.Named {
 }
 
 func TestBudgetPerResult(t *testing.T) {
-	five := "max_chars: 50000"
-	own := "max_chars: 100, tool_max_chars: {Grep: 20000, Bash: 30000, Read: %v}", unlimited
-	exempt := "max_chars: 100, exempt_tools: ['mcp__*']"
-	long := func(n int) stagetest.BlockText { return stagetest.Result("a", strings.Repeat("x", n)) }
-	tests := []struct {
-		name   string
-		change string
-		tool   string
-		result stagetest.BlockText
-		want   bool
-	}{
-		{"100,000", "", "Other", long(100000), false},
-		{"100,001", "", "Other", long(100001), true},
-		{"50,000", five, "Other", long(50000), false},
-		{"50,001", five, "Other", long(50001), true},
-		{"own limit replaces, not over", own, "Grep", long(20000), false},
-		{"own limit replaces, over", own, "Grep", long(20001), true},
-		{"Bash", own, "Bash", long(30000), false},
-		{"Bash over", own, "Bash", long(30001), true},
-		{"none", own, "Read", long(500000), false},
-		{"exempt", exempt, "mcp__x__y", long(5000), false},
-		{"not exempt", exempt, "mcp", long(5000), true},
-		{"empty", "max_chars: 0", "Other", stagetest.Result("a", ""), false},
-		{"one", "max_chars: 0", "Other", stagetest.Result("a", "x"), true},
-		{"empty array", "max_chars: 0", "Other", stagetest.Results("a"), false},
-		{"array of an image", five, "Other", stagetest.Results("a", strings.Repeat("x", 60000), stagetest.Image), false},
-		// [{"type":"text","text":"…"}] is 27 characters longer than its text.
-		{"array, compact JSON at the limit", five, "Other", stagetest.Results("a", strings.Repeat("x", 49973)), false},
-		{"array, one over", five, "Other", stagetest.Results("a", strings.Repeat("x", 49974)), true},
-		{"array, escapes count", five, "Other", stagetest.Results("a", strings.Repeat("\n", 24987)), true},
-		{"string, escapes do not", five, "Other", stagetest.Result("a", strings.Repeat("\n", 50000)), false},
-		{"surrogate pairs are two", five, "Other", stagetest.Result("a", strings.Repeat("😀", 25000)), false},
-		{"surrogate pairs over", five, "Other", stagetest.Result("a", strings.Repeat("😀", 25000)+"x"), true},
-		{"persisted in the record", five, "Other", stagetest.Result("a", "<persisted-output>"+strings.Repeat("x", 60000)), false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant use a %q`, tt.tool)
-			at := c.Answers(tt.result)
-			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, budget(t, tt.change)).All()
-			stagetest.Same(t, tt.want, r.Shown(at) != "", "persisted")
-			if want := len(r.View.Edits()); r.Texts.Fetched > want {
-				t.Errorf("%d texts fetched for %d edits", r.Texts.Fetched, want)
-			}
-		})
-	}
+	own := "max_chars: 100, tool_max_chars: {Grep: 20000, Bash: 30000, Read: none}"
+	must.Rows(t, `
+# name | parameters | tool | result | persisted
+100,000                        | ""               | Other | result a {x*100000} | false
+100,001                        | ""               | Other | result a {x*100001} | true
+50,000                         | max_chars: 50000 | Other | result a {x*50000}  | false
+50,001                         | max_chars: 50000 | Other | result a {x*50001}  | true
+own limit replaces, not over   | OWN              | Grep  | result a {x*20000}  | false
+own limit replaces, over       | OWN              | Grep  | result a {x*20001}  | true
+Bash                           | OWN              | Bash  | result a {x*30000}  | false
+Bash over                      | OWN              | Bash  | result a {x*30001}  | true
+none                           | OWN              | Read  | result a {x*500000} | false
+exempt                         | max_chars: 100, exempt_tools: ['mcp__*'] | mcp__x__y | result a {x*5000} | false
+not exempt                     | max_chars: 100, exempt_tools: ['mcp__*'] | mcp       | result a {x*5000} | true
+empty                          | max_chars: 0     | Other | result a ""         | false
+one                            | max_chars: 0     | Other | result a x          | true
+empty array                    | max_chars: 0     | Other | ARRAY               | false
+array of an image              | max_chars: 50000 | Other | image a {x*60000}   | false
+# [{"type":"text","text":"…"}] is 27 characters longer than its text.
+array, compact JSON at the limit | max_chars: 50000 | Other | ARRAY {x*49973}   | false
+array, one over                | max_chars: 50000 | Other | ARRAY {x*49974}     | true
+array, escapes count           | max_chars: 50000 | Other | "ARRAY {\n*24987}"  | true
+string, escapes do not         | max_chars: 50000 | Other | result a "{\n*50000}" | false
+surrogate pairs are two        | max_chars: 50000 | Other | result a {😀*25000}  | false
+surrogate pairs over           | max_chars: 50000 | Other | result a {😀*25000}x | true
+persisted in the record        | max_chars: 50000 | Other | result a <persisted-output>{x*60000} | false
+`, func(name, set, tool, result string, want bool) {
+		c := stagetest.Talk(`prompt go; assistant use a %q`, tool)
+		if text, ok := strings.CutPrefix(result, "ARRAY "); ok {
+			c.Answers(stagetest.Results("a", text))
+		} else if result == "ARRAY" {
+			c.Answers(stagetest.Results("a"))
+		} else {
+			c.Play("answers %s", result)
+		}
+		c.Play(`assistant say done`)
+		r := stagetest.NewRun(t, c, budget(t, strings.Replace(set, "OWN", own, 1))).All()
+		stagetest.Same(t, want, r.Shown(2) != "", name)
+		if want := len(r.View.Edits()); r.Texts.Fetched > want {
+			t.Errorf("%s: %d texts fetched for %d edits", name, r.Texts.Fetched, want)
+		}
+	})
 }
 
 // The five-level analysis' example: 300 KB of Bash output.
@@ -95,32 +91,26 @@ func TestBudgetStub(t *testing.T) {
 }
 
 func TestPreview(t *testing.T) {
-	x := func(n int) string { return strings.Repeat("x", n) }
-	tests := []struct {
-		name, text, want string
-		more             bool
-	}{
-		{"2,000 whole", x(2000), x(2000), false},
-		{"2,001 cut", x(2001), x(2000), true},
-		{"newline at 1,000", x(1000) + "\n" + x(5000), x(1000) + "\n" + x(999), true},
-		{"newline at 1,001", x(1001) + "\n" + x(5000), x(1001), true},
-		{"newline at 1,999", x(1999) + "\n" + x(5000), x(1999), true},
-		{"newline at 2,000 is behind", x(2000) + "\n" + x(5000), x(2000), true},
-		{"the last of two", x(1200) + "\n" + x(300) + "\n" + x(5000), x(1200) + "\n" + x(300), true},
-		{"positions are UTF-16 units", strings.Repeat("😀", 500) + "\n" + x(5000), strings.Repeat("😀", 500) + "\n" + x(999), true},
-		{"and over", strings.Repeat("😀", 500) + "x\n" + x(5000), strings.Repeat("😀", 500) + "x", true},
-		{"half a pair", x(1999) + "😀" + x(10), x(1999) + "\uFFFD", true},
-		{"a whole pair", x(1998) + "😀" + x(10), x(1998) + "😀", true},
-		{"empty", "", "", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, more := preview(tt.text, jsonl.Measure(tt.text).UTF16, 2000)
-			if got != tt.want || more != tt.more {
-				t.Errorf("%d characters, more %t; want %d, %t", len(got), more, len(tt.want), tt.more)
-			}
-		})
-	}
+	must.Rows(t, `
+# name | text | preview | more
+2,000 whole                | {x*2000}               | {x*2000}             | false
+2,001 cut                  | {x*2001}               | {x*2000}             | true
+newline at 1,000           | "{x*1000}\n{x*5000}"   | "{x*1000}\n{x*999}"  | true
+newline at 1,001           | "{x*1001}\n{x*5000}"   | {x*1001}             | true
+newline at 1,999           | "{x*1999}\n{x*5000}"   | {x*1999}             | true
+newline at 2,000 is behind | "{x*2000}\n{x*5000}"   | {x*2000}             | true
+the last of two            | "{x*1200}\n{x*300}\n{x*5000}" | "{x*1200}\n{x*300}" | true
+positions are UTF-16 units | "{😀*500}\n{x*5000}"   | "{😀*500}\n{x*999}"  | true
+and over                   | "{😀*500}x\n{x*5000}"  | {😀*500}x             | true
+half a pair                | {x*1999}😀{x*10}        | {x*1999}\uFFFD       | true
+a whole pair               | {x*1998}😀{x*10}        | {x*1998}😀            | true
+empty                      | ""                     | ""                   | false
+`, func(name, text, want string, wantMore bool) {
+		got, more := preview(text, jsonl.Measure(text).UTF16, 2000)
+		if got != strings.ReplaceAll(want, `\uFFFD`, "\uFFFD") || more != wantMore {
+			t.Errorf("%s: %d characters, more %t; want %d, %t", name, len(got), more, len(want), wantMore)
+		}
+	})
 }
 
 func TestHumanSize(t *testing.T) {
@@ -175,30 +165,24 @@ func TestBudgetArrayOfFile(t *testing.T) {
 }
 
 func TestBudgetPerMessage(t *testing.T) {
-	limit := func(n int) func(*ToolResultBudget) {
-		return "max_message_chars: %v, tool_max_chars: {Read: %v}", n, unlimited
-	}
-	type res struct {
-		tool string
-		n    int
-	}
-
 	must.Rows(t, `
 # name | limit | round | want
-at the limit          | 150000 | [["Bash",100000],["Bash",50000]] | null
-one over: the largest | 200000 | [["Bash",50001],["Bash",150000]] | [1]
-until under           | 100    | [["Bash",60],["Bash",80],["Bash",70]] | [1,2]
-the rest at the limit | 60     | [["Bash",60],["Bash",80],["Bash",70]] | [1,2]
-the rest over         | 59     | [["Bash",60],["Bash",80],["Bash",70]] | [0,1,2]
-equal ones: the first | 100    | [["Bash",60],["Bash",60]]        | [0]
-without a limit of its own not counted | 100    | [["Read",5000],["Bash",100]]     | null
-`, func(name string, theLimit int, round []res, want []int) {
+at the limit          | 150000 | Bash 100000, Bash 50000 | null
+one over: the largest | 200000 | Bash 50001, Bash 150000 | [1]
+until under           | 100    | Bash 60, Bash 80, Bash 70 | [1,2]
+the rest at the limit | 60     | Bash 60, Bash 80, Bash 70 | [1,2]
+the rest over         | 59     | Bash 60, Bash 80, Bash 70 | [0,1,2]
+equal ones: the first | 100    | Bash 60, Bash 60        | [0]
+without a limit of its own not counted | 100    | Read 5000, Bash 100     | null
+`, func(name string, theLimit int, round string, want []int) {
 		for _, apart := range []bool{false, true} {
 			c := stagetest.Talk(`prompt go`)
 			var uses, res []stagetest.BlockText
-			for i, x := range round {
+			for i, x := range strings.Split(round, ", ") {
 				id := string(rune('a' + i))
-				uses, res = append(uses, stagetest.Use(id, x.tool)), append(res, stagetest.Result(id, strings.Repeat("x", x.n)))
+				tool, size, _ := strings.Cut(x, " ")
+				n, _ := strconv.Atoi(size)
+				uses, res = append(uses, stagetest.Use(id, tool)), append(res, stagetest.Result(id, strings.Repeat("x", n)))
 			}
 			c.Assistant(uses...)
 			var at []policy.Target
@@ -213,7 +197,7 @@ without a limit of its own not counted | 100    | [["Read",5000],["Bash",100]]  
 				}
 			}
 			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, budget(t, limit(theLimit))).All()
+			r := stagetest.NewRun(t, c, budget(t, "max_message_chars: %d, tool_max_chars: {Read: none}", theLimit)).All()
 			var got []int
 			for i, x := range at {
 				if r.View.Replacement(x) != nil {

@@ -28,39 +28,32 @@ func lastUsed(c *stagetest.Convo, tokens int) policy.Response {
 }
 
 func TestCodexCompactionLimit(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		window int
-		total  int // of the last response
-		change string
-		want   bool
-	}{
-		{"one below", 200000, 179999, "", false},
-		{"at 90 %", 200000, 180000, "", true},
-		{"above", 200000, 180001, "", true},
-		{"the window of the source, one below", 272000, 244799, "", false},
-		{"the window of the source", 272000, 244800, "", true},
-		{"rounded down", 999, 899, "", true},
-		{"rounded down, one below", 999, 898, "", false},
-		{"a limit lowers it", 200000, 150000, "token_limit: 150000", true},
-		{"a limit lowers it, one below", 200000, 149999, "token_limit: 150000", false},
-		{"a limit does not raise it", 200000, 180000, "token_limit: 190000", true},
-		{"another share, one below", 200000, 99999, "percent: 50", false},
-		{"another share", 200000, 100000, "percent: 50", true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
-			r := stagetest.NewRun(t, c, codex(t, tt.change))
-			r.Join()
-			r.Window, r.Last = tt.window, lastUsed(c, tt.total)
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := "m0-m2"
-			if tt.want {
-				want = "m0 summary m2" // the summary before the prompt that begins the turn
-			}
-			stagetest.Same(t, want, r.Order())
-		})
-	}
+	must.Rows(t, `
+# name | window | total | change | want
+one below                           | 200000 | 179999 | ""                  | false
+at 90 %                             | 200000 | 180000 | ""                  | true
+above                               | 200000 | 180001 | ""                  | true
+the window of the source, one below | 272000 | 244799 | ""                  | false
+the window of the source            | 272000 | 244800 | ""                  | true
+rounded down                        | 999    | 899    | ""                  | true
+rounded down, one below             | 999    | 898    | ""                  | false
+a limit lowers it                   | 200000 | 150000 | token_limit: 150000 | true
+a limit lowers it, one below        | 200000 | 149999 | token_limit: 150000 | false
+a limit does not raise it           | 200000 | 180000 | token_limit: 190000 | true
+another share, one below            | 200000 | 99999  | percent: 50         | false
+another share                       | 200000 | 100000 | percent: 50         | true
+`, func(_ string, window, total int, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
+		r := stagetest.NewRun(t, c, codex(t, change))
+		r.Join()
+		r.Window, r.Last = window, lastUsed(c, total)
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		want := "m0-m2"
+		if theWant {
+			want = "m0 summary m2" // the summary before the prompt that begins the turn
+		}
+		stagetest.Same(t, want, r.Order())
+	})
 }
 
 // In a turn the results that have just joined count, and go.
@@ -193,23 +186,20 @@ func TestCodexCompactionBlocks(t *testing.T) {
 }
 
 func TestCodexCompactionSummary(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		choices string
-		want    int // contents
-	}{
-		{"an outline is one text", "outline", 1},
-		{"a stand-in has the words before it", "{fixed: 500}", 2},
-	} {
+	must.Rows(t, `
+# name | choices | want
+an outline is one text             | outline      | 1
+a stand-in has the words before it | {fixed: 500} | 2
+`, func(name, choices string, want int) {
 		c := stagetest.Talk(`prompt go; assistant say done`)
-		r := stagetest.NewRun(t, c, codex(t, "summary: [%v]", tt.choices))
+		r := stagetest.NewRun(t, c, codex(t, "summary: [%v]", choices))
 		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
 		got := r.View.Edits()[0].Insert[0]
-		if got.Role != "user" || len(got.Contents) != tt.want || !strings.HasPrefix(got.Contents[0].Text, "Another language model started to solve this problem") {
-			t.Errorf("%s: %+v", tt.name, got)
+		if got.Role != "user" || len(got.Contents) != want || !strings.HasPrefix(got.Contents[0].Text, "Another language model started to solve this problem") {
+			t.Errorf("%s: %+v", name, got)
 		}
-	}
+	})
 	stagetest.Same(t, 400, len(codexSummaryPrefix))
 }
 
@@ -280,26 +270,23 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 
 // The provider's second form keeps 64,000 tokens of user messages, its first all of them.
 func TestCodexCompactionRetained(t *testing.T) {
-	for _, tt := range []struct {
-		limit string
-		sizes []int // tokens of the prompts
-		want  string
-	}{
-		{"none", []int{60000, 60000, 60000}, "m0 m2 m4 summary"},
-		{"64000", []int{1000, 32000, 31000}, "m0 m2 m4 summary"},
-		{"64000", []int{1, 32000, 32000}, "m2 m4 summary"},
-		{"64000", []int{5, 1, 70000}, "m4 summary"},
-	} {
+	must.Rows(t, `
+# limit | sizes | want
+none  | [60000,60000,60000] | m0 m2 m4 summary
+64000 | [1000,32000,31000]  | m0 m2 m4 summary
+64000 | [1,32000,32000]     | m2 m4 summary
+64000 | [5,1,70000]         | m4 summary
+`, func(limit string, sizes []int, want string) {
 		c := stagetest.NewConvo()
-		for _, n := range tt.sizes {
+		for _, n := range sizes {
 			c.Play(`prompt x*%d`, 4*n)
 			c.Assistant(stagetest.Use(strconv.Itoa(len(c.Messages)), "Read"))
 		}
-		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2, user_tokens: %v", tt.limit))
+		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2, user_tokens: %v", limit))
 		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
-		stagetest.Same(t, tt.want, r.Order(), tt.sizes)
-	}
+		stagetest.Same(t, want, r.Order(), sizes)
+	})
 }
 
 // Encrypted reasoning from before the last user message counts once more, Claude's thinking does not.
@@ -439,36 +426,31 @@ claude-opus-4-5      | false
 
 // A turn with a model of another compaction hash begins with a compaction, however little is used.
 func TestCodexCompactionModelChange(t *testing.T) {
-	for _, tt := range []struct {
-		name, from, to string
-		change         string
-		want           bool
-	}{
-		{"of another hash", "gpt-5.6-sol", "gpt-5.4-mini", "model_change: compact", true},
-		{"of the same", "gpt-5.6-sol", "gpt-6-sol", "model_change: compact", false},
-		{"the same model", "gpt-5.5", "gpt-5.5", "model_change: compact", false},
-		{"without a hash", "gpt-5.5", "gpt-5.2", "model_change: compact", false},
-		{"of another maker", "gpt-5.5", "claude-opus-5-5", "model_change: compact", false},
-		{"before 0.145", "gpt-5.6-sol", "gpt-5.4-mini", "", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done; prompt more; assistant say ok`)
-			c.Messages[1].Model, c.Messages[3].Model = tt.from, tt.to
-			r := stagetest.NewRun(t, c, codex(t, tt.change))
-			r.Window = 272000
-			r.View.Join(0)
-			r.Fire(policy.Prepare, 0, policy.Context{})
-			r.View.Join(1)
-			r.View.Join(2)
-			r.Last = policy.Response{Known: true, Message: 1, Usage: jsonl.Usage{Input: 20000}}
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := "m0-m2"
-			if tt.want {
-				want = "m0 summary m2"
-			}
-			stagetest.Same(t, want, r.Order())
-		})
-	}
+	must.Rows(t, `
+# name | from | to | change | want
+of another hash  | gpt-5.6-sol | gpt-5.4-mini    | model_change: compact | true
+of the same      | gpt-5.6-sol | gpt-6-sol       | model_change: compact | false
+the same model   | gpt-5.5     | gpt-5.5         | model_change: compact | false
+without a hash   | gpt-5.5     | gpt-5.2         | model_change: compact | false
+of another maker | gpt-5.5     | claude-opus-5-5 | model_change: compact | false
+before 0.145     | gpt-5.6-sol | gpt-5.4-mini    | ""                    | false
+`, func(_, from, to, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done; prompt more; assistant say ok`)
+		c.Messages[1].Model, c.Messages[3].Model = from, to
+		r := stagetest.NewRun(t, c, codex(t, change))
+		r.Window = 272000
+		r.View.Join(0)
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		r.View.Join(1)
+		r.View.Join(2)
+		r.Last = policy.Response{Known: true, Message: 1, Usage: jsonl.Usage{Input: 20000}}
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		want := "m0-m2"
+		if theWant {
+			want = "m0 summary m2"
+		}
+		stagetest.Same(t, want, r.Order())
+	})
 }
 
 // Where images count, a message with images is left its newest parts that fit, and nothing older stays. An image is 1,844

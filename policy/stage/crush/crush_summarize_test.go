@@ -25,40 +25,33 @@ func step(c *stagetest.Convo, u jsonl.Usage) policy.Response {
 }
 
 func TestCrushSummarizeLimit(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		window int
-		usage  jsonl.Usage
-		change string
-		want   bool
-	}{
-		{"one below 20 %", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 999}, "", false},
-		{"20 % left", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 1000}, "", true},
-		{"a small window, one below", 128000, jsonl.Usage{Input: 102399}, "", false},
-		{"a small window", 128000, jsonl.Usage{Input: 102400}, "", true},
-		{"the share is rounded down", 999, jsonl.Usage{Input: 800}, "", true},
-		{"the share is rounded down, one below", 999, jsonl.Usage{Input: 799}, "", false},
-		{"a large window, one below", 200001, jsonl.Usage{Input: 180000}, "", false},
-		{"a large window", 200001, jsonl.Usage{Input: 180001}, "", true},
-		{"a million", 1000000, jsonl.Usage{CacheRead: 980000}, "", true},
-		{"what was written to the cache does not count", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, "", false},
-		{"unless it is to", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, "count: all", true},
-		{"switched off", 200000, jsonl.Usage{Input: 190000}, "auto: false", false},
-		{"an unknown window", 0, jsonl.Usage{Input: 190000}, "", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done`)
-			r := stagetest.NewRun(t, c, crush(t, tt.change))
-			r.Join()
-			r.Window, r.Last = tt.window, step(c, tt.usage)
-			r.Fire(policy.Respond, 1, policy.Context{})
-			want := "m0-m1"
-			if tt.want {
-				want = "summary"
-			}
-			stagetest.Same(t, want, r.Order())
-		})
-	}
+	must.Rows(t, `
+# name | window | usage | change | want
+one below 20 %                       | 200000  | {"CacheRead":59000,"Input":100000,"Output":999} | ""          | false
+20 % left                            | 200000  | {"CacheRead":59000,"Input":100000,"Output":1000} | ""          | true
+a small window, one below            | 128000  | {"Input":102399}     | ""          | false
+a small window                       | 128000  | {"Input":102400}     | ""          | true
+the share is rounded down            | 999     | {"Input":800}        | ""          | true
+the share is rounded down, one below | 999     | {"Input":799}        | ""          | false
+a large window, one below            | 200001  | {"Input":180000}     | ""          | false
+a large window                       | 200001  | {"Input":180001}     | ""          | true
+a million                            | 1000000 | {"CacheRead":980000} | ""          | true
+what was written to the cache does not count | 200000  | {"CacheRead":100000,"CacheWrite":90000,"Input":5} | ""          | false
+unless it is to                      | 200000  | {"CacheRead":100000,"CacheWrite":90000,"Input":5} | count: all  | true
+switched off                         | 200000  | {"Input":190000}     | auto: false | false
+an unknown window                    | 0       | {"Input":190000}     | ""          | false
+`, func(_ string, window int, usage jsonl.Usage, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done`)
+		r := stagetest.NewRun(t, c, crush(t, change))
+		r.Join()
+		r.Window, r.Last = window, step(c, usage)
+		r.Fire(policy.Respond, 1, policy.Context{})
+		want := "m0-m1"
+		if theWant {
+			want = "summary"
+		}
+		stagetest.Same(t, want, r.Order())
+	})
 }
 
 // In a turn the prompt follows the summary, in Crush's words, and once more around those words the next time.

@@ -30,63 +30,49 @@ func bench(t *testing.T, c *stagetest.Convo, total int, p stagetest.Named) *stag
 }
 
 func TestGooseCompactionLimit(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		window int
-		total  int
-		change string
-		want   bool
-	}{
-		{"at 80 %", 200000, 160000, "", false},
-		{"over 80 %", 200000, 160001, "", true},
-		{"not a whole number", 999, 799, "", false}, // 799.2
-		{"over what is no whole number", 999, 800, "", true},
-		{"another share", 200000, 120001, "threshold: 0.6", true},
-		{"another share, at it", 200000, 120000, "threshold: 0.6", false},
-		{"0 switches it off", 200000, 199000, "threshold: 0", false},
-		{"1 switches it off", 200000, 199000, "threshold: 1", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done; prompt "and now"; meta say "a reminder"`)
-			r := bench(t, c, tt.total, goose(t, tt.change))
-			r.Window = tt.window
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := "m0-m3"
-			if tt.want {
-				want = "summary continue m2-m3"
-			}
-			stagetest.Same(t, want, r.Order())
-		})
-	}
+	must.Rows(t, `
+# name | window | total | change | want
+at 80 %                      | 200000 | 160000 | ""             | false
+over 80 %                    | 200000 | 160001 | ""             | true
+not a whole number           | 999    | 799    | ""             | false  # 799.2
+over what is no whole number | 999    | 800    | ""             | true
+another share                | 200000 | 120001 | threshold: 0.6 | true
+another share, at it         | 200000 | 120000 | threshold: 0.6 | false
+0 switches it off            | 200000 | 199000 | threshold: 0   | false
+1 switches it off            | 200000 | 199000 | threshold: 1   | false
+`, func(_ string, window, total int, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done; prompt "and now"; meta say "a reminder"`)
+		r := bench(t, c, total, goose(t, change))
+		r.Window = window
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		want := "m0-m3"
+		if theWant {
+			want = "summary continue m2-m3"
+		}
+		stagetest.Same(t, want, r.Order())
+	})
 }
 
 // In a turn only a request that is too large is compacted, and only the prompt stays.
 func TestGooseCompactionInTurn(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		size   int // tokens of the last two results
-		change string
-		want   string
-		text   string
-	}{
-		{"over the threshold", 170000, "", "m0-m3", ""},
-		{"over the window", 210000, "", "summary continue m2", goOnCalling},
-		{"over the window, left alone", 210000, "overflow: false", "m0-m3", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`assistant use a Read use b Read`)
-			half := strings.Repeat("x", 2*tt.size)
-			c.Play(`answers result a %q result b %q`, half, half)
-			c.Messages[c.Prompt("meanwhile")].Marks |= session.Queued
-			c.Play(`meta say "a reminder"`)
-			r := bench(t, c, 190000, goose(t, tt.change))
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			stagetest.Same(t, tt.want, r.Order())
-			if edits := r.View.Edits(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
-				t.Errorf("%+v", edits[0].Insert[1])
-			}
-		})
-	}
+	must.Rows(t, `
+# name | size | change | want | text
+over the threshold          | 170000 | ""              | m0-m3               | ""
+over the window             | 210000 | ""              | summary continue m2 | "Your context was compacted. The previous message contains a summary of the conversation so far.\nDo not mention that you read a summary or that conversation summarization occurred.\nContinue calling tools as necessary to complete the task."
+over the window, left alone | 210000 | overflow: false | m0-m3               | ""
+`, func(_ string, size int, change, want, text string) {
+		c := stagetest.Talk(`assistant use a Read use b Read`)
+		half := strings.Repeat("x", 2*size)
+		c.Play(`answers result a %q result b %q`, half, half)
+		c.Messages[c.Prompt("meanwhile")].Marks |= session.Queued
+		c.Play(`meta say "a reminder"`)
+		r := bench(t, c, 190000, goose(t, change))
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		stagetest.Same(t, want, r.Order())
+		if edits := r.View.Edits(); text != "" && edits[0].Insert[1].Contents[0].Text != text {
+			t.Errorf("%+v", edits[0].Insert[1])
+		}
+	})
 	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := bench(t, c, 1000, goose(t, ""))
 	r.Fire(policy.Manual, 1, policy.Context{})

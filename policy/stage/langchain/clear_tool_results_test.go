@@ -177,32 +177,27 @@ func TestClearToolResultsTrigger(t *testing.T) {
 func TestClearToolResultsChoice(t *testing.T) {
 	// A result of 400 characters is worth 97 and a half tokens more than "[cleared]": (400+4+2+4+3)/4 = 103 against
 	// (9+4+2+4+3)/4 = 5.
-	for _, tt := range []struct {
-		name   string
-		change string
-		want   string
-	}{
-		{"all but three", "", "clear@6 m2, clear@6 m4"},
-		{"all but four", "keep: 4", "clear@6 m2"},
-		{"all but five", "keep: 5", ""},
-		{"none is kept", "keep: 0", "clear@6 m2, clear@6 m4, clear@6 m6, clear@6 m8, clear@6 m10"},
-		{"one is enough", "clear_at_least: 98", "clear@6 m2"},
-		{"one is not", "clear_at_least: 99", "clear@6 m2, clear@6 m4"},
-		{"not all are", "clear_at_least: 1000", "clear@6 m2, clear@6 m4"},
-		{"another tool", "exclude_tools: [Bash]", "clear@6 m2, clear@6 m4"},
-		{"an excluded tool", "exclude_tools: ['Re*']", ""},
-		{"with inputs", "clear_tool_inputs: true", "clear@6 m2, clear@6 m4, truncate@6 m1, truncate@6 m3"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.RoundsOf(5, 400)
-			trigger := langchainCount(langchainList(c, len(c.Messages)-1)) - 1
-			r := stagetest.NewRun(t, c, clientClearing(t, "trigger: %d, "+tt.change, trigger)).All()
-			stagetest.Same(t, tt.want, r.Edits())
-			for _, e := range r.View.Edits() {
-				if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
-					t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)
-				}
+	must.Rows(t, `
+# name | change | want
+all but three    | ""                      | clear@6 m2, clear@6 m4
+all but four     | keep: 4                 | clear@6 m2
+all but five     | keep: 5                 | ""
+none is kept     | keep: 0                 | clear@6 m2, clear@6 m4, clear@6 m6, clear@6 m8, clear@6 m10
+one is enough    | clear_at_least: 98      | clear@6 m2
+one is not       | clear_at_least: 99      | clear@6 m2, clear@6 m4
+not all are      | clear_at_least: 1000    | clear@6 m2, clear@6 m4
+another tool     | exclude_tools: [Bash]   | clear@6 m2, clear@6 m4
+an excluded tool | exclude_tools: ['Re*']  | ""
+with inputs      | clear_tool_inputs: true | clear@6 m2, clear@6 m4, truncate@6 m1, truncate@6 m3
+`, func(_, change, theWant string) {
+		c := stagetest.RoundsOf(5, 400)
+		trigger := langchainCount(langchainList(c, len(c.Messages)-1)) - 1
+		r := stagetest.NewRun(t, c, clientClearing(t, "trigger: %d, "+change, trigger)).All()
+		stagetest.Same(t, theWant, r.Edits())
+		for _, e := range r.View.Edits() {
+			if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
+				t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)
 			}
-		})
-	}
+		}
+	})
 }

@@ -18,42 +18,36 @@ func overflow(t testing.TB, set string, args ...any) stagetest.Named {
 }
 
 func TestOpencodeOverflow(t *testing.T) {
-	tests := []struct {
-		name   string
-		change string
-		usage  jsonl.Usage
-		want   bool
-	}{
-		// Section 4: the model's own input limit counts in place of the context, less the reserve from 1.18 on.
-		{"input limit", "count: '1.1.36', input_limit: 150000, reserved: -1", jsonl.Usage{Input: 150000}, false},
-		{"input limit, one more", "count: '1.1.36', input_limit: 150000, reserved: 50000", jsonl.Usage{Input: 150001}, true},
-		{"1.18: input limit less 20,000", "count: '1.18', input_limit: 150000, reserved: -1", jsonl.Usage{Input: 130000}, true},
-		{"1.18: one less", "count: '1.18', input_limit: 150000, reserved: -1", jsonl.Usage{Input: 129999}, false},
-		{"1.18: input limit less reserved", "count: '1.18', input_limit: 150000, reserved: 50000", jsonl.Usage{Input: 100000}, true},
-		{"1.18: reserved, one less", "count: '1.18', input_limit: 150000, reserved: 50000", jsonl.Usage{Input: 99999}, false},
-		{"168,000 of 168,000", "", jsonl.Usage{Input: 8000, CacheRead: 150000, Output: 10000}, false},
-		{"168,001", "", jsonl.Usage{Input: 8001, CacheRead: 150000, Output: 10000}, true},
-		{"cache writes do not count", "", jsonl.Usage{Input: 8000, CacheRead: 150000, CacheWrite: 30000, Output: 10000}, false},
-		{"off", "auto: false", jsonl.Usage{Input: 199000}, false},
-		{"1.18: 167,999", "count: '1.18'", jsonl.Usage{Input: 7999, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, false},
-		{"1.18: 168,000, writes included", "count: '1.18'", jsonl.Usage{Input: 8000, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Uses(1)
-			r := stagetest.NewRun(t, c, overflow(t, tt.change))
-			for m := range 3 {
-				r.View.Join(m)
-			}
-			r.Last = policy.Response{Usage: tt.usage, Known: true, Message: 1}
-			r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, tt.want, r.View.Epoch() > 0, "compacted")
-			// The same response is answered once.
-			n := len(r.View.Edits())
-			r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-			must.Equal(t, len(r.View.Edits()), n)
-		})
-	}
+
+	must.Rows(t, `
+# name | change | usage | want
+# Section 4: the model's own input limit counts in place of the context, less the reserve from 1.18 on.
+input limit                     | count: '1.1.36', input_limit: 150000, reserved: -1 | {"Input":150000} | false
+input limit, one more           | count: '1.1.36', input_limit: 150000, reserved: 50000 | {"Input":150001} | true
+1.18: input limit less 20,000   | count: '1.18', input_limit: 150000, reserved: -1 | {"Input":130000} | true
+1.18: one less                  | count: '1.18', input_limit: 150000, reserved: -1 | {"Input":129999} | false
+1.18: input limit less reserved | count: '1.18', input_limit: 150000, reserved: 50000 | {"Input":100000} | true
+1.18: reserved, one less        | count: '1.18', input_limit: 150000, reserved: 50000 | {"Input":99999}  | false
+168,000 of 168,000              | ""            | {"CacheRead":150000,"Input":8000,"Output":10000} | false
+168,001                         | ""            | {"CacheRead":150000,"Input":8001,"Output":10000} | true
+cache writes do not count       | ""            | {"CacheRead":150000,"CacheWrite":30000,"Input":8000,"Output":10000} | false
+off                             | auto: false   | {"Input":199000} | false
+1.18: 167,999                   | count: '1.18' | {"CacheRead":100000,"CacheWrite":50000,"Input":7999,"Output":10000} | false
+1.18: 168,000, writes included  | count: '1.18' | {"CacheRead":100000,"CacheWrite":50000,"Input":8000,"Output":10000} | true
+`, func(_, change string, usage jsonl.Usage, want bool) {
+		c := stagetest.Uses(1)
+		r := stagetest.NewRun(t, c, overflow(t, change))
+		for m := range 3 {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Usage: usage, Known: true, Message: 1}
+		r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
+		stagetest.Same(t, want, r.View.Epoch() > 0, "compacted")
+		// The same response is answered once.
+		n := len(r.View.Edits())
+		r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
+		must.Equal(t, len(r.View.Edits()), n)
+	})
 }
 
 func TestOpencodeCompactionView(t *testing.T) {

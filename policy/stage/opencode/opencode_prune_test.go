@@ -31,43 +31,37 @@ func prompts(turns ...[]int) (c *stagetest.Convo, at map[string]int) {
 }
 
 func TestOpencodePrune(t *testing.T) {
-	tests := []struct {
-		name   string
-		change string
-		turns  [][]int
-		want   []string // cleared, newest first
-	}{
-		{"the definition's example", "", [][]int{{25000, 30000, 15000}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"two turns are protected", "", [][]int{{90000}, {90000}}, nil},
-		{"a long run under one prompt", "", [][]int{{30000, 30000, 30000, 30000}}, nil},
-		{"exactly 40,000 are kept", "", [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
-		{"the one that crosses goes whole", "", [][]int{{1, 40001}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"20,000 saved are not enough", "", [][]int{{20000, 40000}, {1}, {1}}, nil},
-		{"20,001 are", "", [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
-		{"empty outputs behind the crossing too", "", [][]int{{0, 50000}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"a protected tool is passed over", "protected_tools: [bash]", [][]int{{90000, 90000}, {1}, {1}}, nil},
-		{"switched off", "auto: false", [][]int{{90000, 90000}, {1}, {1}}, nil},
-		{"protect 0, minimum 0", "protect: 0, minimum: 0", [][]int{{1}, {1}, {1}}, []string{"1.1"}},
-		{"one turn protected", "turns: 1", [][]int{{50000}, {1}}, []string{"1.1"}},
-		// The walk stops at what was pruned before.
-		{"a frontier", "", [][]int{{30000, 50000}, {1}, {1}, {70000}, {1}, {1}}, []string{"1.2", "1.1", "4.1", "3.1", "2.1"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c, at := prompts(tt.turns...)
-			r := stagetest.NewRun(t, c, pruning(t, tt.change)).All()
-			ids := map[policy.ItemID]string{}
-			for id, m := range at {
-				ids[policy.ItemID(m)] = id
-			}
-			var got []string
-			for _, e := range r.View.Edits() {
-				got = append(got, ids[e.Target.Item])
-				stagetest.Same(t, "[Old tool result content cleared]", e.New.Text)
-			}
-			stagetest.Same(t, tt.want, got)
-		})
-	}
+
+	must.Rows(t, `
+# name | change | turns | want
+the definition's example        | ""                      | [[25000,30000,15000],[1],[1]] | ["1.2", "1.1"]
+two turns are protected         | ""                      | [[90000],[90000]]             | null
+a long run under one prompt     | ""                      | [[30000,30000,30000,30000]]   | null
+exactly 40,000 are kept         | ""                      | [[20001,40000],[1],[1]]       | ["1.1"]
+the one that crosses goes whole | ""                      | [[1,40001],[1],[1]]           | ["1.2", "1.1"]
+20,000 saved are not enough     | ""                      | [[20000,40000],[1],[1]]       | null
+20,001 are                      | ""                      | [[20001,40000],[1],[1]]       | ["1.1"]
+empty outputs behind the crossing too | ""                      | [[0,50000],[1],[1]]           | ["1.2", "1.1"]
+a protected tool is passed over | protected_tools: [bash] | [[90000,90000],[1],[1]]       | null
+switched off                    | auto: false             | [[90000,90000],[1],[1]]       | null
+protect 0, minimum 0            | protect: 0, minimum: 0  | [[1],[1],[1]]                 | ["1.1"]
+one turn protected              | turns: 1                | [[50000],[1]]                 | ["1.1"]
+# The walk stops at what was pruned before.
+a frontier                      | ""                      | [[30000,50000],[1],[1],[70000],[1],[1]] | ["1.2", "1.1", "4.1", "3.1", "2.1"]
+`, func(_, change string, turns [][]int, want []string) {
+		c, at := prompts(turns...)
+		r := stagetest.NewRun(t, c, pruning(t, change)).All()
+		ids := map[policy.ItemID]string{}
+		for id, m := range at {
+			ids[policy.ItemID(m)] = id
+		}
+		var got []string
+		for _, e := range r.View.Edits() {
+			got = append(got, ids[e.Target.Item])
+			stagetest.Same(t, "[Old tool result content cleared]", e.New.Text)
+		}
+		stagetest.Same(t, want, got)
+	})
 }
 
 // Results of parallel calls are visited in the order of the calls, however they came, as OpenCode has them.

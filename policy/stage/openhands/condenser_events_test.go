@@ -235,31 +235,28 @@ func TestCondenserEventsTokens(t *testing.T) {
 
 // By hand half of the events are left, and the call sees what is forgotten.
 func TestCondenserEventsManual(t *testing.T) {
-	for _, tt := range []struct {
-		prompts int
-		manual  string
-		want    string
-	}{
-		{11, "replay", "m0-m2 summary m10"}, // 12 events, 6 are left
-		{13, "replay", "m0-m2 summary m11-m12"},
-		{10, "replay", "m0-m9"}, // 11 events: half of them leave no tail
-		{13, "ignore", "m0-m12"},
-	} {
+	must.Rows(t, `
+# prompts | manual | want
+11 | replay | m0-m2 summary m10  # 12 events, 6 are left
+13 | replay | m0-m2 summary m11-m12
+10 | replay | m0-m9  # 11 events: half of them leave no tail
+13 | ignore | m0-m12
+`, func(prompts int, manual, theWant string) {
 		c := stagetest.NewConvo()
-		for range tt.prompts {
+		for range prompts {
 			c.Play(`prompt x*20000`)
 		}
-		r := stagetest.NewRun(t, c, condensing(t, "manual: %s", tt.manual))
+		r := stagetest.NewRun(t, c, condensing(t, "manual: %s", manual))
 		r.Join()
 		r.Fire(policy.Manual, 0, policy.Context{})
-		stagetest.Same(t, tt.want, r.Order(), tt.prompts)
+		stagetest.Same(t, theWant, r.Order(), prompts)
 		for _, e := range r.View.Edits() {
-			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
+			forgotten := prompts - len(e.Lead) - len(e.Keep)
 			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
 				t.Errorf("%s, %+v: want %d tokens sent", e.Trigger, e.Call, want)
 			}
 		}
-	}
+	})
 }
 
 func TestCondenserEventsRoom(t *testing.T) {
@@ -311,45 +308,37 @@ func turns(rounds ...int) *stagetest.Convo {
 // In the form units nothing parts a call from its result, nor a tool loop with thinking. The events are the system
 // prompt and m0, m1 and so on, one each.
 func TestCondenserEventsUnits(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		turns  []int
-		window int
-		change string
-		want   string // nil: the view stays
-		reason string
-	}{
-		{"12 events", []int{2, 2}, 0, "", "", ""},
-		{"before a call", []int{1, 2, 3}, 0, "", "m0 summary m13-m14", "16 events > 12"}, // events 13 to 15 were left: 13 is a result
-		{"thinking", []int{1, 2, -3}, 0, "", "m0 summary", "16 events > 12"},
-		{"a turn after thinking", []int{1, -4, 1}, 0, "", "m0 summary m12-m14", "16 events > 12"},
-		{"progress", []int{0, 0, 0, 8}, 0, "minimum_progress: 0.82", "", ""},
-		{"progress enough", []int{0, 0, 0, 8}, 0, "minimum_progress: 0.8", "m0 summary m18-m19", "21 events > 12"},
-		{"tokens", []int{2, 2}, 300, "agent_limit: true", "m0 summary m8-m9", "the window of 300"}, // the results of m2, m4 and m7 are over what has to go,
-		{"hard", []int{0, -4}, 300, "agent_limit: true, keep_first: 3", "m0-m1 summary", "the window of 300"},
-		{"hard reset", []int{4}, 300, "agent_limit: true, minimum_progress: 0.95", "summary", "nothing less can be forgotten"},
-		{"no hard reset", []int{4}, 300, "agent_limit: true, minimum_progress: 0.95, hard_reset: false", "", ""},
-		{"overflow", []int{2, 2}, 300, "overflow: true", "m0 summary m8-m9", "the window of 300"}, // 11 events, 2 of them from the end
-		{"no overflow", []int{2, 2}, 300, "overflow: false", "", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := turns(tt.turns...)
-			r := stagetest.NewRun(t, c, unitsOf(t, tt.change))
-			r.Window = tt.window
-			r.Join()
-			r.Fire(policy.Prepare, 0, policy.Context{})
-			want := tt.want
-			if want == "" {
-				want = fmt.Sprintf("m0-m%d", len(c.Messages)-1)
+	must.Rows(t, `
+# name | turns | window | change | want | reason
+12 events             | [2,2]     | 0   | ""                               | ""                 | ""
+before a call         | [1,2,3]   | 0   | ""                               | m0 summary m13-m14 | 16 events > 12  # events 13 to 15 were left: 13 is a result
+thinking              | [1,2,-3]  | 0   | ""                               | m0 summary         | 16 events > 12
+a turn after thinking | [1,-4,1]  | 0   | ""                               | m0 summary m12-m14 | 16 events > 12
+progress              | [0,0,0,8] | 0   | minimum_progress: 0.82           | ""                 | ""
+progress enough       | [0,0,0,8] | 0   | minimum_progress: 0.8            | m0 summary m18-m19 | 21 events > 12
+tokens                | [2,2]     | 300 | agent_limit: true                | m0 summary m8-m9   | the window of 300  # the results of m2, m4 and m7 are over what has to go,
+hard                  | [0,-4]    | 300 | agent_limit: true, keep_first: 3 | m0-m1 summary      | the window of 300
+hard reset            | [4]       | 300 | agent_limit: true, minimum_progress: 0.95 | summary            | nothing less can be forgotten
+no hard reset         | [4]       | 300 | agent_limit: true, minimum_progress: 0.95, hard_reset: false | ""                 | ""
+overflow              | [2,2]     | 300 | overflow: true                   | m0 summary m8-m9   | the window of 300  # 11 events, 2 of them from the end
+no overflow           | [2,2]     | 300 | overflow: false                  | ""                 | ""
+`, func(_ string, theTurns []int, window int, change, theWant, reason string) {
+		c := turns(theTurns...)
+		r := stagetest.NewRun(t, c, unitsOf(t, change))
+		r.Window = window
+		r.Join()
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		want := theWant
+		if want == "" {
+			want = fmt.Sprintf("m0-m%d", len(c.Messages)-1)
+		}
+		stagetest.Same(t, want, r.Order())
+		for _, e := range r.View.Edits() {
+			if !strings.Contains(e.Reason, reason) {
+				t.Errorf("%s: want %s", e.Reason, reason)
 			}
-			stagetest.Same(t, want, r.Order())
-			for _, e := range r.View.Edits() {
-				if !strings.Contains(e.Reason, tt.reason) {
-					t.Errorf("%s: want %s", e.Reason, tt.reason)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // In the form units the view is the source's too.

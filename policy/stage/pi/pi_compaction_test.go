@@ -34,25 +34,19 @@ func bench(t *testing.T, set string, totals ...int) *stagetest.Bench {
 }
 
 func TestPiMoments(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		change string
-		totals []int
-		want   string
-	}{
-		{"at the limit", "rules: '0.63'", []int{1000, 2000, 3000, 9000, 4000}, ""},
-		{"above it, when the agent stops", "rules: '0.63'", []int{1000, 2000, 3000, 9001, 4000}, "summarize@5"},
-		{"in a run, not before 0.84", "rules: '0.63'", []int{1000, 2000, 8900, 3000, 4000}, ""},
-		{"in a run, at the limit", "rules: '0.87'", []int{1000, 2000, 8000, 3000, 4000}, ""},
-		{"in a run, above it", "rules: '0.87'", []int{1000, 2000, 8001, 3000, 4000}, "summarize@4"},
-		{"in a run, above the window", "rules: '0.63'", []int{1000, 2000, 9001, 3000, 4000}, "summarize@4"},
-		{"off", "auto: false", []int{1000, 2000, 9001, 9500, 4000}, ""},
-		{"after the last answer", "rules: '0.87'", []int{1000, 2000, 3000, 4000, 9500}, "summarize@6"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			stagetest.Same(t, tt.want, bench(t, tt.change, tt.totals...).All().Edits())
-		})
-	}
+	must.Rows(t, `
+# name | change | totals | want
+at the limit                   | rules: '0.63' | [1000,2000,3000,9000,4000] | ""
+above it, when the agent stops | rules: '0.63' | [1000,2000,3000,9001,4000] | summarize@5
+in a run, not before 0.84      | rules: '0.63' | [1000,2000,8900,3000,4000] | ""
+in a run, at the limit         | rules: '0.87' | [1000,2000,8000,3000,4000] | ""
+in a run, above it             | rules: '0.87' | [1000,2000,8001,3000,4000] | summarize@4
+in a run, above the window     | rules: '0.63' | [1000,2000,9001,3000,4000] | summarize@4
+off                            | auto: false   | [1000,2000,9001,9500,4000] | ""
+after the last answer          | rules: '0.87' | [1000,2000,3000,4000,9500] | summarize@6
+`, func(_, change string, totals []int, want string) {
+		stagetest.Same(t, want, bench(t, change, totals...).All().Edits())
+	})
 }
 
 // The newest call stays with its result, which alone has the 1,000 tokens that are kept; until 0.87 nothing is done.

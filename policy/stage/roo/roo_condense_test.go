@@ -59,39 +59,30 @@ func TestRooCondenseLimit(t *testing.T) {
 
 // What is left: the summary alone, or the first message, the summary, and the newest with the calls they answer.
 func TestRooCondenseKeeps(t *testing.T) {
-	for _, tt := range []struct {
-		keep int
-		want string
-	}{
-		{0, "summary"},
-		{2, "m0 summary m11-m12"},
-		{3, "m0 summary m9-m12"},
-		{12, "m0-m12"}, // nothing is left to summarise
-	} {
-		r := before(t, talk(6), condensing(t, "keep: %v", tt.keep), 171000)
+	must.Rows(t, `
+0  | summary
+2  | m0 summary m11-m12
+3  | m0 summary m9-m12
+12 | m0-m12
+`, func(keep int, want string) {
+		r := before(t, talk(6), condensing(t, "keep: %v", keep), 171000)
 		r.Fire(policy.Manual, 6, policy.Context{})
-		stagetest.Same(t, tt.want, r.Order(), tt.keep)
-	}
+		stagetest.Same(t, want, r.Order(), keep)
+	})
 }
 
 // Where condensing is off or fails, half of the messages after the first are cut off, an even number.
 func TestRooCondenseCuts(t *testing.T) {
-	off := "condense: false"
-	grows := "keep: 3, summary: [{fixed: 180000}]"
-	for _, tt := range []struct {
-		rounds int
-		change string
-		want   string
-		edits  string
-	}{
-		{6, off, "m0 truncation m7-m12", "collapse@7"},
-		{7, off, "m0 truncation m7-m14", "collapse@8"},
-		{1, off, "m0-m2", ""},
-		{6, grows, "m0 truncation m7-m12", "fail@7 m0, collapse@7"},
-	} {
-		r := before(t, talk(tt.rounds), condensing(t, tt.change), 175000)
-		r.Fire(policy.Prepare, tt.rounds, policy.Context{})
-		stagetest.Same(t, tt.want, r.Order(), tt.rounds)
-		stagetest.Same(t, tt.edits, r.Edits(), tt.rounds)
-	}
+	must.Rows(t, `
+# rounds | change | want | edits
+6 | condense: false                     | m0 truncation m7-m12 | collapse@7
+7 | condense: false                     | m0 truncation m7-m14 | collapse@8
+1 | condense: false                     | m0-m2                | ""
+6 | keep: 3, summary: [{fixed: 180000}] | m0 truncation m7-m12 | fail@7 m0, collapse@7
+`, func(rounds int, change, want, edits string) {
+		r := before(t, talk(rounds), condensing(t, change), 175000)
+		r.Fire(policy.Prepare, rounds, policy.Context{})
+		stagetest.Same(t, want, r.Order(), rounds)
+		stagetest.Same(t, edits, r.Edits(), rounds)
+	})
 }
