@@ -272,19 +272,20 @@ func TestAliases(t *testing.T) {
 			t.Errorf("%s is\n%s\n%s is\n%s", name, got, a.Policy, want)
 		}
 	}
-	for name, want := range map[string]preset.Chosen{
-		"claude-code-2.1.37":  {Policy: "claude-code-2.1.30"},
-		"claude-code-2.1.78":  {Policy: "claude-code-2.1.76"},
-		"claude-code-2.1.210": {Policy: "claude-code-2.1.193"},
-		"kilo-code-5":         {Policy: "roo-code-3.43"},
-		"swe-agent-1.1":       {Policy: "none"},
-		"swe-agent-1.2":       {Policy: "none", Version: "1.2", Why: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed", Newer: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed"},
-		"swe-agent@latest":    {Policy: "none"},
-		"swe-agent":           {Policy: "none", Why: "swe-agent as of 2026-02-17"},
-	} {
+	must.Rows(t, `
+# name | want
+claude-code-2.1.37  | {"Policy":"claude-code-2.1.30"}
+claude-code-2.1.78  | {"Policy":"claude-code-2.1.76"}
+claude-code-2.1.210 | {"Policy":"claude-code-2.1.193"}
+kilo-code-5         | {"Policy":"roo-code-3.43"}
+swe-agent-1.1       | {"Policy":"none"}
+swe-agent-1.2       | {"Newer":"swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed", "Policy":"none", "Version":"1.2", "Why":"swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed"}
+swe-agent@latest    | {"Policy":"none"}
+swe-agent           | {"Policy":"none", "Why":"swe-agent as of 2026-02-17"}
+`, func(name string, want preset.Chosen) {
 		day := must.Get(time.Parse(time.DateOnly, "2026-02-17"))(t)
 		must.Both(lib.For(name, preset.Client{Time: day}))(t, want, nil, name)
-	}
+	})
 }
 
 func nextDay(t *testing.T, day string) string {

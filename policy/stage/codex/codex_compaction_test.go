@@ -337,20 +337,20 @@ func TestCodexReasoningReadBack(t *testing.T) {
 	r := stagetest.NewRun(t, c)
 	r.Join()
 	stage := codex(t, "").Stage.(*codexCompaction)
-	for _, tt := range []struct {
-		restarts  []session.Restart
-		tokens    int
-		estimated bool
-	}{
-		{nil, 1000 + 2*1238, true}, {[]session.Restart{{Before: 4}}, 1000, false}, {[]session.Restart{{Before: 2}}, 1000 + 1238, true},
-		{[]session.Restart{{Before: 2}, {Before: 9}}, 1000 + 1238, true}, {[]session.Restart{{Before: 2}, {Before: 4}}, 1000, false},
-	} {
-		c.Restarts = tt.restarts
+	must.Rows(t, `
+# restarts | tokens | estimated
+null                        | 3476 | true
+[{"Before":4}]              | 1000 | false
+[{"Before":2}]              | 2238 | true
+[{"Before":2},{"Before":9}] | 2238 | true
+[{"Before":2},{"Before":4}] | 1000 | false
+`, func(restarts []session.Restart, theTokens int, theEstimated bool) {
+		c.Restarts = restarts
 		tokens, estimated := stage.reasoning(&policy.Context{View: r.View, Conv: c.Conversation, Model: c.Model}, 0)
-		if tokens != tt.tokens || estimated != tt.estimated {
-			t.Errorf("%+v: %d, estimated %t; want %d, %t", tt.restarts, tokens, estimated, tt.tokens, tt.estimated)
+		if tokens != theTokens || estimated != theEstimated {
+			t.Errorf("%+v: %d, estimated %t; want %d, %t", restarts, tokens, estimated, theTokens, theEstimated)
 		}
-	}
+	})
 }
 
 // A request to the provider that exceeds the window leaves the newest results out.

@@ -47,9 +47,9 @@ func sizeOfAll(chars ...int) int {
 
 func TestCacheTTLPruneGap(t *testing.T) {
 	for _, tt := range []struct {
-		gap time.Duration
-		ttl string
-		want     string
+		gap  time.Duration
+		ttl  string
+		want string
 	}{
 		{5*time.Minute - time.Millisecond, "5m", ""},
 		{5 * time.Minute, "5m", "truncate@5 m2"},
@@ -58,7 +58,7 @@ func TestCacheTTLPruneGap(t *testing.T) {
 		{time.Hour, "1h", "truncate@5 m2"},
 		{time.Hour, "0s", ""},
 	} {
-		r := pause(t, longResults(10000), "ttl: " + tt.ttl, tt.gap, 30000)
+		r := pause(t, longResults(10000), "ttl: "+tt.ttl, tt.gap, 30000)
 		stagetest.Same(t, tt.want, r.Edits(), tt.gap, tt.ttl)
 	}
 }

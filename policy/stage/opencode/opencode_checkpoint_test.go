@@ -212,10 +212,11 @@ func TestCheckpointCutAndOverflow(t *testing.T) {
 
 // A request that is too large is sent as text from 2.0.21 on, below the limit, and once by 2.0.3.
 func TestCheckpointTooLarge(t *testing.T) {
-	for rules, want := range map[string]struct {
-		kind  policy.EditKind
-		input int
-	}{"2.0.3": {policy.KindFail, 0}, "2.0.21": {policy.KindSummarize, 180000 - 42}} {
+	must.Rows(t, `
+# rules | kind | input
+2.0.3  | fail      | 0
+2.0.21 | summarize | 179958
+`, func(rules string, kind policy.EditKind, input int) {
 		c := stagetest.Talk(`prompt go`)
 		for range 30 {
 			c.Play(`assistant say x*36000`)
@@ -225,8 +226,8 @@ func TestCheckpointTooLarge(t *testing.T) {
 		r.Join()
 		r.Fire(policy.Prepare, 1, policy.Context{})
 		e := r.View.Edits()[0]
-		if e.Kind != want.kind || e.Call != nil && e.Call.Input != want.input {
+		if e.Kind != kind || e.Call != nil && e.Call.Input != input {
 			t.Errorf("%s: %s %+v", rules, e.Kind, e.Call)
 		}
-	}
+	})
 }

@@ -80,7 +80,7 @@ inf           | 32000
 0x1p4         | 32000
 1e            | 32000
 .             | 32000
-64000        | 32000
+"\u008564000" | 32000
 1e300         | 9007199254740992
 `, func(value string, want int) {
 		env := opencode.Env{opencode.EnvOutputTokenMax: value}
