@@ -42,10 +42,10 @@ func versionLine() string {
 }
 
 // exactBuild is the version, with a digest of the program where versions do not tell builds apart: of source that was
-// changed, or whose revision the build does not know.
+// changed, or whose revision the build does not know. A version that was set does.
 func exactBuild() string {
 	id := buildVersion()
-	if id != develBuild && !strings.HasSuffix(id, "+dirty") {
+	if id == version || id != develBuild && !strings.HasSuffix(id, "+dirty") {
 		return id
 	}
 	if path, err := os.Executable(); err == nil {

@@ -148,10 +148,12 @@ func (v *vocabulary) stays(s string, at place) bool {
 	return v.values[at.key] && v.wordsOnly(s, wordDigits)
 }
 
-// A version without a word, and what no word of the format has: an address, or a long number that is no date.
+// A version without a word, and what no word of the format has once its dates are gone: an address, a long number, or one
+// in groups as of a telephone.
 var (
 	plainVersion = pattern.New(`^\d{1,4}(\.\d{1,4}){0,2}$`)
-	identifying  = pattern.New(`\d\.\d+\.\d+\.\d|(^|\D)(\d{5,7}|[^2\D]\d{7}|\d{9,})(\D|$)`)
+	date         = pattern.New(`\b20\d\d-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])\b`)
+	identifying  = pattern.New(`\d\.\d+\.\d+\.\d|\d{5}|(\d[-. ]?){8}|\d{3}[-. ]\d{4}`)
 )
 
 var isoTime = pattern.New(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
@@ -164,7 +166,7 @@ const (
 
 // wordsOnly reports whether a value has words and all belong to the format, with a limited number of digits.
 func (v *vocabulary) wordsOnly(s string, most int) bool {
-	ok := !identifying().MatchString(s)
+	ok := !identifying().MatchString(date().ReplaceAllString(s, "date"))
 	words, digits := 0, 0
 	letterRuns(s, func(run string) {
 		words++
