@@ -54,7 +54,7 @@ func TestClearThinking(t *testing.T) {
 				}
 			}
 			r.All()
-			stagetest.Same(t, tt.want, r.Edits())
+			must.Equal(t, r.Edits(), tt.want)
 			for _, e := range r.View.Edits() {
 				if e.New != nil || e.After >= e.Before {
 					t.Errorf("%d tokens became %d, %v stands in", e.Before, e.After, e.New)
@@ -74,7 +74,7 @@ assistant think b say done; meta say "a reminder"; assistant think c say done; p
 assistant think d say done; prompt last; assistant say done
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one})).All()
-	stagetest.Same(t, "server_clear@5 m1, server_clear@5 m4, server_clear@5 m6", r.Edits())
+	must.Equal(t, r.Edits(), "server_clear@5 m1, server_clear@5 m4, server_clear@5 m6")
 }
 
 // What a compaction takes out of view does not count, and what it keeps may come back.
@@ -92,7 +92,7 @@ func TestClearThinkingAfterRebuild(t *testing.T) {
 	r.All()
 	n := len(r.Edits())
 	r.Fire(policy.Project, 6, policy.Context{})
-	stagetest.Same(t, ", server_keep@7 m5", r.Edits()[n:])
+	must.Equal(t, r.Edits()[n:], ", server_keep@7 m5")
 }
 
 func TestDefaultThinking(t *testing.T) {
@@ -121,6 +121,6 @@ us.anthropic.claude-sonnet-4-5-20250929-v1:0 | 1
 anthropic/claude-opus-4.5  | -1
 claude-sonnet-4-5[1m]      | 1
 `, func(model string, want int) {
-		stagetest.Same(t, want, defaultThinking(model), model)
+		must.Equal(t, defaultThinking(model), want, model)
 	})
 }

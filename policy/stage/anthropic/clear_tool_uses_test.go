@@ -45,13 +45,13 @@ func TestClearToolUsesTrigger(t *testing.T) {
 			for _, res := range r.View.Results() {
 				if c, ok := r.View.PayloadReplacement(res.Target); ok {
 					cleared++
-					stagetest.Same(t, "[Old tool result content cleared]", c.Text, res.ID)
+					must.Equal(t, c.Text, "[Old tool result content cleared]", res.ID)
 				}
 				if r.View.Replacement(res.Target) != nil {
 					t.Errorf("%s changed in the model view", res.ID)
 				}
 			}
-			stagetest.Same(t, tt.want, cleared)
+			must.Equal(t, cleared, tt.want)
 			if want := r.View.Tokens() - tt.want*92; r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -68,7 +68,7 @@ func TestClearToolUsesTrigger(t *testing.T) {
 // Once over the trigger the cleared set moves with every new use, and only the change is told.
 func TestClearToolUsesMoves(t *testing.T) {
 	r := stagetest.NewRun(t, stagetest.Uses(7), clearing(t, "trigger: {tool_uses: 4}, keep: 2")).All()
-	stagetest.Same(t, "server_clear@6 m2, server_clear@6 m4, server_clear@6 m6, server_clear@7 m8, server_clear@8 m10", r.Edits())
+	must.Equal(t, r.Edits(), "server_clear@6 m2, server_clear@6 m4, server_clear@6 m6, server_clear@7 m8, server_clear@8 m10")
 }
 
 // The server has no memory: where the client's history falls under the trigger, everything comes back.
@@ -85,8 +85,8 @@ func TestClearToolUsesStateless(t *testing.T) {
 	}
 	r.All()
 	_, last, _ := strings.Cut(r.Edits(), ", server_keep")
-	stagetest.Same(t, "@7 m2, server_keep@7 m4, server_keep@7 m6, server_keep@7 m8", last)
-	stagetest.Same(t, r.View.Tokens(), r.View.PayloadTokens(), "payload")
+	must.Equal(t, last, "@7 m2, server_keep@7 m4, server_keep@7 m6, server_keep@7 m8")
+	must.Equal(t, r.View.PayloadTokens(), r.View.Tokens(), "payload")
 }
 
 func TestClearToolUsesTools(t *testing.T) {
@@ -103,7 +103,7 @@ inputs too     | exclude_tools: [Memory], clear_tool_inputs: true | server_clear
 inputs of some | clear_tool_inputs: [Memory] | server_clear@2 m2, server_clear@2 m2.1, server_clear@2 m1.1, server_clear@3 m2.2
 `, func(_, change, want string) {
 		r := stagetest.NewRun(t, c, clearing(t, "trigger: {input_tokens: 1}, keep: 1, "+change)).All()
-		stagetest.Same(t, want, r.Edits())
+		must.Equal(t, r.Edits(), want)
 	})
 }
 
@@ -119,7 +119,7 @@ func TestClearToolUsesInputWithoutResult(t *testing.T) {
 	}
 	r.All()
 	_, last, _ := strings.Cut(r.Edits(), "remove@0, ")
-	stagetest.Same(t, "server_keep@6 m1, server_keep@6 m5", last)
+	must.Equal(t, last, "server_keep@6 m1, server_keep@6 m5")
 	must.Rows(t, `
 1 | false
 3 | true
@@ -196,7 +196,7 @@ assistant say done
 				cleared++
 			}
 		}
-		stagetest.Same(t, tt.want, cleared, tt.overhead)
+		must.Equal(t, cleared, tt.want, tt.overhead)
 	}
 	// Over the trigger for good: the set moves on and never comes back.
 	r := stagetest.NewRun(t, c, clearing(t, "keep: 0, trigger: {input_tokens: 1100}")).All()
@@ -258,8 +258,8 @@ false              | {}                           | false
 			t.Errorf("%v: %v", plain, err)
 			return
 		}
-		stagetest.Same(t, want, got, plain)
-		stagetest.Same(t, back, got.EncodeParam(), plain)
+		must.Equal(t, got, want, plain)
+		must.Equal(t, got.EncodeParam(), back, plain)
 	})
 	for _, wrong := range []any{nil, 1, "", []any{1}, []any{""}, map[string]any{}} {
 		if err := new(ToolInputs).DecodeParam(wrong); err == nil {

@@ -35,14 +35,14 @@ call a Read %d; assistant say done
 		var at []int
 		r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
 		r.All()
-		stagetest.Same(t, theWant, r.Edits())
+		must.Equal(t, r.Edits(), theWant)
 		if len(theWant) == 0 {
-			stagetest.Same(t, prompt, at[1], "a prompt of")
+			must.Equal(t, at[1], prompt, "a prompt of")
 			return
 		}
 		e := r.View.Edits()[0]
 		want := &policy.Call{Kind: "compaction", Prompt: 110, Input: prompt + 110, Prefix: "session"}
-		stagetest.Same(t, want, e.Call, "call")
+		must.Equal(t, e.Call, want, "call")
 		if e.Detail["pre_tokens"] != prompt || at[1] != 10000+3500 {
 			t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
 		}
@@ -117,7 +117,7 @@ func TestCompactAPIOnce(t *testing.T) {
 	r.View.Join(0)
 	r.Fire(policy.Project, 0, policy.Context{})
 	r.Fire(policy.Project, 0, policy.Context{})
-	stagetest.Same(t, "summarize@1", r.Edits())
+	must.Equal(t, r.Edits(), "summarize@1")
 	if reason := r.View.Edits()[0].Reason; !strings.Contains(reason, "paused after the summary") {
 		t.Errorf("reason %q", reason)
 	}
@@ -132,7 +132,7 @@ func TestCompactAPIRecorded(t *testing.T) {
 	r.Record = stagetest.Recording{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
 	r.Manual = map[int]bool{2: true}
 	r.All()
-	stagetest.Same(t, "summarize@3", r.Edits())
+	must.Equal(t, r.Edits(), "summarize@3")
 	e := r.View.Edits()[0]
 	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
 		t.Errorf("%+v", e)
@@ -156,6 +156,6 @@ func TestCompactAPIAfterClearing(t *testing.T) {
 			compacting(t, ""))
 		r.Overhead = overhead - 100
 		r.All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, r.Overhead, r.Payload)
+		must.Equal(t, r.View.Epoch() > 0, want, r.Overhead, r.Payload)
 	})
 }

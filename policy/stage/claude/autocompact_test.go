@@ -78,7 +78,7 @@ ignore | ""
 `, func(manual, want string) {
 		r := stagetest.NewRun(t, stagetest.Uses(3), auto(t, "manual: %v, enabled: false", manual))
 		r.Manual = map[int]bool{2: true}
-		stagetest.Same(t, want, r.All().Edits(), manual)
+		must.Equal(t, r.All().Edits(), want, manual)
 	})
 	// There is nothing to compact before the first message.
 	r := stagetest.NewRun(t, stagetest.Uses(1), auto(t, ""))
@@ -122,7 +122,7 @@ assistant say done
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 3, policy.Context{Asked: &policy.ManualCompaction{Recorded: 0}})
-		stagetest.Same(t, want, r.Order(), keep)
+		must.Equal(t, r.Order(), want, keep)
 	})
 }
 
@@ -142,7 +142,7 @@ func TestAutocompactRecorded(t *testing.T) {
 			r := usage(stagetest.NewRun(t, c, p), 155000, 0)
 			r.Record = stagetest.Recording{Content: tt.summary, Tail: []policy.Synthetic{file}}
 			r.All()
-			stagetest.Same(t, tt.want, r.View.Len())
+			must.Equal(t, r.View.Len(), tt.want)
 			if reason := r.View.Edits()[0].Reason; strings.Contains(reason, "line 7") != (tt.summary != nil) {
 				t.Errorf("reason %q", reason)
 			}
@@ -161,7 +161,7 @@ asession_memory-1 | false
 		c := stagetest.Uses(3)
 		c.Agent = agent
 		r := usage(stagetest.NewRun(t, c, auto(t, "")), 155000, 0).All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, agent)
+		must.Equal(t, r.View.Epoch() > 0, want, agent)
 	})
 }
 
@@ -182,7 +182,7 @@ one over | 1 | 3 | 1
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 9, policy.Context{})
 			call := r.View.Edits()[0].Call
-			stagetest.Same(t, want, call.Retries)
+			must.Equal(t, call.Retries, want)
 			if want > 0 && call.Input > limits(r).Effective {
 				t.Errorf("%d tokens are sent, %d fit", call.Input, limits(r).Effective)
 			}

@@ -69,7 +69,7 @@ func TestAutocompactThrashes(t *testing.T) {
 `, func(most, every int, want string) {
 		r := stagetest.NewRun(t, stagetest.Uses(8), short(t, "max_refills: %v", most))
 		r.Used = func(k int) (int, int) { return map[bool]int{true: 180000}[k%every == 0], 0 }
-		stagetest.Same(t, want, r.All().Edits(), most, every)
+		must.Equal(t, r.All().Edits(), want, most, every)
 	})
 }
 
@@ -85,7 +85,7 @@ func TestAutocompactAhead(t *testing.T) {
 	if edits[0].Call == nil || edits[0].Call.Kind != "compaction" || edits[1].Call != nil {
 		t.Errorf("calls %v and %v", edits[0].Call, edits[1].Call)
 	}
-	stagetest.Same(t, []policy.ItemID{5, 6, 7, 8}, edits[1].Keep)
+	must.Equal(t, edits[1].Keep, []policy.ItemID{5, 6, 7, 8})
 }
 
 // While the user is away, from a number of tokens on.
@@ -104,6 +104,6 @@ func TestAutocompactIdle(t *testing.T) {
 		last := c.Messages[c.Requests[2].Message].Time
 		r.At = map[int]time.Time{3: last.Add(tt.away), 4: last}
 		r.Used = func(int) (int, int) { return tt.used, 0 }
-		stagetest.Same(t, tt.want, r.All().Edits(), tt.away, tt.used)
+		must.Equal(t, r.All().Edits(), tt.want, tt.away, tt.used)
 	}
 }

@@ -95,9 +95,9 @@ staged, and committed later    | STAGED 0-1@6 | ""        | 3: stage m0-m1, stag
 				t.Errorf("request %d: message %d: %s", k+1, v.Item, v.Message)
 			}
 		}
-		stagetest.Same(t, want, strings.Join(got, "; "), name)
-		stagetest.Same(t, shown, r.Order(), name)
-		stagetest.Same(t, theCalls, calls, name)
+		must.Equal(t, strings.Join(got, "; "), want, name)
+		must.Equal(t, r.Order(), shown, name)
+		must.Equal(t, calls, theCalls, name)
 	})
 }
 
@@ -118,7 +118,7 @@ both      | false | stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3
 			commit(c, 2, 3, 4)
 		}
 		r := stagetest.NewRun(t, c, collapsing(t, "source: %s", source))
-		stagetest.Same(t, want, acts(prepare(t, r, 1000)), source)
+		must.Equal(t, acts(prepare(t, r, 1000)), want, source)
 	})
 }
 
@@ -138,7 +138,7 @@ func TestContextCollapseBoth(t *testing.T) {
 		"stage m0-m1, commit m0-m1, commit m5-m6, commit m2-m3",
 		"stage m-1-m7, commit m-1-m7",
 	}
-	stagetest.Same(t, want, got)
+	must.Equal(t, got, want)
 }
 
 // Spans that were staged and of which something has gone: what is left is committed where it is whole turns, and
@@ -162,7 +162,7 @@ func TestContextCollapseStagedThenGone(t *testing.T) {
 				t.Fatalf("-want +got\n%s", diff)
 			}
 			must.Get(r.View.Apply(tt.edit))(t)
-			stagetest.Same(t, tt.want, acts(prepare(t, r, 1000)))
+			must.Equal(t, acts(prepare(t, r, 1000)), tt.want)
 		})
 	}
 }
@@ -180,5 +180,5 @@ func TestContextCollapseRecordedSummary(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d %s", content.Tokens, content.Text[min(len(content.Text), len(`<collapsed id="0123456789abcdef">`)):]))
 	}
 	want := []string{"0 it came to this</collapsed>", "0 staged it was</collapsed>", "7 "}
-	stagetest.Same(t, want, got)
+	must.Equal(t, got, want)
 }

@@ -67,9 +67,9 @@ func TestContextCollapseExample(t *testing.T) {
 		c.Collapses = []session.Collapse{{ID: "c1", Line: 91, From: 2, To: 7, Content: content, Before: 8, Request: 5}}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineContextCollapse(), nil))
 		edits := prepare(t, r, 0)
-		stagetest.Same(t, "stage m2-m7, commit m2-m7", acts(edits))
+		must.Equal(t, acts(edits), "stage m2-m7, commit m2-m7")
 		must.Say(t, "recorded, line 90: a span staged, risk 0.12 recorded, line 91", edits[0].Reason, edits[1].Reason)
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, r.Order(), want)
 		s1 := r.View.IDs()[2]
 		if got := r.View.Replacement(policy.Target{Item: s1}).Text; got != content || r.View.Role(s1) != session.User {
 			t.Errorf("the %s's placeholder is %q", r.View.Role(s1), got)
@@ -82,8 +82,8 @@ func TestContextCollapseExample(t *testing.T) {
 			c.Texts[policy.Target{Item: policy.ItemID(m + 2)}] = "done"
 		}
 		edits := prepare(t, r, 100)
-		stagetest.Same(t, "stage m2-m7, commit m2-m7", acts(edits))
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, acts(edits), "stage m2-m7, commit m2-m7")
+		must.Equal(t, r.Order(), want)
 		text := r.View.Replacement(policy.Target{Item: r.View.IDs()[2]}).Text
 		must.Say(t, "true true true", strings.HasPrefix(text, `<collapsed id="`), strings.HasSuffix(text, "</collapsed>"), strings.Contains(text, "6. All user messages:"))
 	})
@@ -122,7 +122,7 @@ a summary of 100 saves nothing | 500 | summary: [{fixed: 100}] | ""
 			far += "target: 700, "
 		}
 		want = strings.Replace(want, "ALL", "stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3, stage m4-m5, commit m4-m5", 1)
-		stagetest.Same(t, want, acts(prepare(t, stagetest.NewRun(t, turns(3), collapsing(t, far+set)), used)), name)
+		must.Equal(t, acts(prepare(t, stagetest.NewRun(t, turns(3), collapsing(t, far+set)), used)), want, name)
 	})
 }
 
@@ -145,7 +145,7 @@ an answer     | [1]    | stage m0-m1, commit m0-m1, stage m2-m3, commit m2-m3
 all of a turn | [0, 1] | stage m2-m3, commit m2-m3
 `, func(name string, items []policy.ItemID, want string) {
 		t.Run(name, func(t *testing.T) {
-			stagetest.Same(t, want, acts(prepare(t, dropped(items...), 1000)))
+			must.Equal(t, acts(prepare(t, dropped(items...), 1000)), want)
 		})
 	})
 }
@@ -166,7 +166,7 @@ func TestContextCollapseAuto(t *testing.T) {
 		p := &ContextCollapse{StageAt: stage, CommitAt: commit, Target: target}
 		var got [3]int
 		got[0], got[1], got[2] = p.Thresholds(limits)
-		stagetest.Same(t, want, got, stage)
+		must.Equal(t, got, want, stage)
 	})
 	w.AutoCompact = false // the client's own switch: the base is another, the threshold is not
 	p := &ContextCollapse{}
@@ -182,9 +182,9 @@ func TestContextCollapseOneARequest(t *testing.T) {
 	for _, used := range []int{500, 500, 500, 500} {
 		got = append(got, acts(prepare(t, r, used)))
 	}
-	stagetest.Same(t, []string{"stage m0-m1", "stage m2-m3", "stage m4-m5", ""}, got)
+	must.Equal(t, got, []string{"stage m0-m1", "stage m2-m3", "stage m4-m5", ""})
 	edits := prepare(t, r, 1000)
-	stagetest.Same(t, "commit m0-m1, commit m2-m3, commit m4-m5", acts(edits))
+	must.Equal(t, acts(edits), "commit m0-m1, commit m2-m3, commit m4-m5")
 	for _, e := range edits {
 		if e.Call != nil {
 			t.Error("a commit asks for a summary that was asked for before")
@@ -208,7 +208,7 @@ a result behind the next prompt | prompt go; assistant use a Read use b Read; an
 		r := stagetest.NewRun(t, c, collapsing(t, "")).Join()
 		r.Used = func(int) (int, int) { return 100, 0 }
 		r.Fire(policy.Prepare, len(c.Requests), policy.Context{})
-		stagetest.Same(t, want, acts(r.View.Edits()), name)
+		must.Equal(t, acts(r.View.Edits()), want, name)
 	})
 }
 
@@ -220,7 +220,7 @@ session | {"Kind":"collapse", "Output":10,"Prefix":"session", "Prompt":1351}
 `, func(prefix string, theWant policy.Call) {
 		r := stagetest.NewRun(t, turns(2), collapsing(t, "prefix: %v, commit_at: 1000", prefix))
 		e := prepare(t, r, 500)[0]
-		stagetest.Same(t, &theWant, e.Call, prefix)
+		must.Equal(t, e.Call, &theWant, prefix)
 		if want := (map[string]int{"span_tokens": 100, "span_turns": 1, "risk_percent": 0}); !cmp.Equal(e.Detail, want) {
 			t.Errorf("detail %v", e.Detail)
 		}
@@ -265,8 +265,8 @@ age  | 0 | ["m0-m2", "m3-m4", "m5-m6", "m7-m8"] | [0, 0, 0, 0]
 			got = append(got, fmt.Sprintf("m%d-m%d", e.Items[0], e.Items[len(e.Items)-1]))
 			risks = append(risks, e.Detail["risk_percent"])
 		}
-		stagetest.Same(t, want, got, selector)
-		stagetest.Same(t, theRisks, risks, selector)
+		must.Equal(t, got, want, selector)
+		must.Equal(t, risks, theRisks, selector)
 		if selector == "age" && r.Texts.Fetched > 0 {
 			t.Errorf("%d texts were read", r.Texts.Fetched)
 		}
@@ -293,7 +293,7 @@ func TestContextCollapseFolds(t *testing.T) {
 	if diff := cmp.Diff(strings.Repeat(collapsedLabel+" ", 4)+"m8", r.Order()); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
 	}
-	stagetest.Same(t, "stage m-1-m-4, commit m-1-m-4", acts(prepare(t, r, 1000)))
+	must.Equal(t, acts(prepare(t, r, 1000)), "stage m-1-m-4, commit m-1-m-4")
 	edits := prepare(t, r, 1000)
 	must.Say(t, "0 2", len(edits), r.View.Len())
 }
@@ -340,7 +340,7 @@ func TestContextCollapseIDs(t *testing.T) {
 		return list
 	}
 	first, again := ids(), ids()
-	stagetest.Same(t, first, again, "-first +again")
+	must.Equal(t, again, first, "-first +again")
 	if first[0] == first[1] || first[1] == first[2] || len(first[0]) != len(`<collapsed id="0123456789abcdef"`) {
 		t.Errorf("ids %v", first)
 	}

@@ -72,9 +72,9 @@ no tools                       | tools: []             | [30000,30000,1,1,1]    
 			}
 			got = append(got, i)
 			stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
-			stagetest.Same(t, stub, r.Shown(at), "stub")
+			must.Equal(t, r.Shown(at), stub, "stub")
 		}
-		stagetest.Same(t, theWant, got)
+		must.Equal(t, got, theWant)
 		if len(got) > 0 && !p.Stage.(*microcompactSize).Manual { // that fires before the last request
 			sum, saved := 0, 0
 			for i, n := range tokens {
@@ -84,7 +84,7 @@ no tools                       | tools: []             | [30000,30000,1,1,1]    
 				}
 			}
 			want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
-			stagetest.Same(t, want, r.View.Edits()[0].Detail, "detail")
+			must.Equal(t, r.View.Edits()[0].Detail, want, "detail")
 		}
 	})
 }
@@ -129,15 +129,15 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 	p := bySize(t, "persist: false")
 	r := usage(stagetest.NewRun(t, c, p), 135000, 0).All()
 	for _, m := range []int{big, array, same} {
-		stagetest.Same(t, ClearedText, r.Shown(m), m)
+		must.Equal(t, r.Shown(m), ClearedText, m)
 	}
 	for _, m := range []int{empty, clear, stub, none, free} {
-		stagetest.Same(t, "", r.Shown(m), m)
+		must.Equal(t, r.Shown(m), "", m)
 	}
 	must.Say(t, "false true", r.View.Has(policy.ItemID(memory)), r.View.Has(policy.ItemID(other)))
 	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not among the last three.
 	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
-	stagetest.Same(t, want, r.View.Edits()[0].Detail)
+	must.Equal(t, r.View.Edits()[0].Detail, want)
 }
 
 // naive is the analysis' listing over whole messages, from the beginning at every request, with the sets it keeps:
@@ -275,8 +275,10 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 			}
 			return limits(r).Warning - 1, 0
 		}
+		seen := 0
 		r.Each = func(k int) {
-			before := r.View.Edits()[r.Seen[k]:]
+			before := r.View.Edits()[seen:]
+			seen += len(before)
 			marked, sum, saved := n.run(ids[:upTo[k]], contents, above[k])
 			if len(before) > 0 {
 				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(marked)}
@@ -385,7 +387,7 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d: m%d of %d", e.Request, e.Target.Item, e.Detail["pre_tokens"]))
 	}
 	want := []string{"5: m2 of 60002", "7: m4 of 60003"}
-	stagetest.Same(t, want, got)
+	must.Equal(t, got, want)
 	if k := jsonl.KindToolResult; r.View.Edits()[0].New.Kind != k {
 		t.Errorf("what stands in is a %v, want a tool_result", r.View.Edits()[0].New.Kind)
 	}
@@ -421,10 +423,10 @@ two at one call | ["a", "c"]
 			r.All()
 			var got []string
 			for _, e := range r.View.Edits() {
-				stagetest.Same(t, 5, e.Request, "an edit at request")
+				must.Equal(t, e.Request, 5, "an edit at request")
 				got = append(got, r.View.Raw(e.Target).ID)
 			}
-			stagetest.Same(t, want, got, "cleared")
+			must.Equal(t, got, want, "cleared")
 		})
 	})
 }
@@ -461,9 +463,9 @@ func TestResultEstimateParts(t *testing.T) {
 			c.Play(`call b Read %d; assistant say done`, 4*10)
 			r := stagetest.NewRun(t, c, bySize(t, "keep_recent: 0, target: 0, manual: true"))
 			r.Join()
-			stagetest.Same(t, tt.want, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), "estimate")
+			must.Equal(t, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), tt.want, "estimate")
 			r.Fire(policy.Prepare, 3, policy.Context{})
-			stagetest.Same(t, tt.want+10, r.View.Edits()[0].Detail["pre_tokens"])
+			must.Equal(t, r.View.Edits()[0].Detail["pre_tokens"], tt.want+10)
 		})
 	}
 }

@@ -28,7 +28,7 @@ func TestMicrocompactTimeGap(t *testing.T) {
 		c.Play(`prompt "and now"; assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
 		r.At = map[int]time.Time{7: answered.Add(must.Get(time.ParseDuration(gap))(t))}
-		stagetest.Same(t, want, r.All().Edits(), gap)
+		must.Equal(t, r.All().Edits(), want, gap)
 	})
 }
 
@@ -49,7 +49,7 @@ assistant say 我先看看目录。 use toolu_01 Glob
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
 	r.At = map[int]time.Time{4: at.Add(70 * time.Minute)}
 	r.All()
-	stagetest.Same(t, "[Old tool result content cleared]", r.Shown(first), "toolu_01")
+	must.Equal(t, r.Shown(first), "[Old tool result content cleared]", "toolu_01")
 	if r.Shown(second) != "" || r.Shown(third) != "" || len(r.View.Edits()) != 1 {
 		t.Errorf("edits %v: want that of toolu_01 alone", r.Edits())
 	}
@@ -77,7 +77,7 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 	r.At = map[int]time.Time{4: c.Messages[early].Time.Add(2 * time.Hour), 5: c.Messages[array].Time.Add(2 * time.Hour)}
 	r.All()
 	want := "clear@5 m4, clear@5 m9, clear@6 m8"
-	stagetest.Same(t, want, r.Edits())
+	must.Equal(t, r.Edits(), want)
 	for _, m := range []int{other, cleared, array} {
 		must.Equal(t, r.Shown(m), "", m)
 	}
@@ -114,7 +114,7 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 		}
 	}
 	r.All()
-	stagetest.Same(t, "clear@2 m2, summarize@0, clear@3 m4", r.Edits())
+	must.Equal(t, r.Edits(), "clear@2 m2, summarize@0, clear@3 m4")
 }
 
 func TestMicrocompactTimeKeepRecent(t *testing.T) {
@@ -135,6 +135,6 @@ func TestMicrocompactTimeKeepRecent(t *testing.T) {
 		c.Play(`prompt "and now"; assistant say done`)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), set))
 		r.At = map[int]time.Time{results + 1: answered.Add(2 * time.Hour)}
-		stagetest.Same(t, want, r.All().Edits(), results, set)
+		must.Equal(t, r.All().Edits(), want, results, set)
 	})
 }

@@ -182,7 +182,7 @@ assistant say "好,那 refresh 不能作废其它 device 的 session id。让我
 			want = append(want, fmt.Sprintf("u%d", u))
 		}
 		want = append(want, fmt.Sprintf("m%d", len(c.Messages)-2)) // what was typed since
-		stagetest.Same(t, want, got)
+		must.Equal(t, got, want)
 		edited := strings.Replace(refresh, "await", "return", 1)
 		attachments := [][]string{
 			{"<attachment: src/auth/AuthSession.ts>\n" + edited[:20000], "<attachment: src/auth/login.ts>\nexport function login() {}\n", "<attachment: src/redis/sessionStore.ts>\nexport class Store {}\n"},
@@ -190,7 +190,7 @@ assistant say "好,那 refresh 不能作废其它 device 的 session id。让我
 			{"<invoked skills: test-driven-development, systematic-debugging>"},
 			{"<session start hook output>"},
 		}
-		stagetest.Same(t, attachments, attached(r), "attachments")
+		must.Equal(t, attached(r), attachments, "attachments")
 		if ids := r.View.IDs(); !slices.IsSortedFunc(ids, func(a, b policy.ItemID) int { return standing(r.View, a) - standing(r.View, b) }) {
 			t.Errorf("summary, messages, attachments stand as %v", ids)
 		}
@@ -241,7 +241,7 @@ none                                   | 1 2 | "" | max_files: 0
 				got = append(got, fmt.Sprint(len(text)/4))
 			}
 		}
-		stagetest.Same(t, strings.TrimSpace(want), strings.Join(got, " "), name)
+		must.Equal(t, strings.Join(got, " "), strings.TrimSpace(want), name)
 	})
 }
 
@@ -269,7 +269,7 @@ one that does not fit is passed over | 1 5000 4999 5000 5000 5000 5000  | s6 s5 
 			_, text, _ := strings.Cut(b, ">\n")
 			line += fmt.Sprint(" ", len(text)/4)
 		}
-		stagetest.Same(t, want, line)
+		must.Equal(t, line, want)
 	})
 }
 
@@ -324,7 +324,7 @@ its one Read removed before     | read /a > text; read /b > text                
 		})) {
 			got = append(got, strings.TrimSuffix(strings.TrimPrefix(h, "<attachment: "), ">"))
 		}
-		stagetest.Same(t, want, strings.Join(got, " "), name)
+		must.Equal(t, strings.Join(got, " "), want, name)
 	})
 }
 
@@ -349,7 +349,7 @@ func TestPostCompactKept(t *testing.T) {
 	}}}, stagetest.Start(t, definePostCompact(), nil))
 	r.All()
 	want := [][]string{{"<attachment: /edited>\ntwo\n", "<attachment: /old>\nold\n"}}
-	stagetest.Same(t, want, attached(r))
+	must.Equal(t, attached(r), want)
 }
 
 // TestPostCompactSince: after a further compaction only what was touched since the last one counts, but its text may
@@ -366,7 +366,7 @@ func TestPostCompactSince(t *testing.T) {
 			return 0, 0
 		}
 	})
-	stagetest.Same(t, [][]string{{"<attachment: /a>\none\nthree\n"}}, got)
+	must.Equal(t, got, [][]string{{"<attachment: /a>\none\nthree\n"}})
 }
 
 // TestPostCompactContent: a file is attached as it was last seen.
@@ -401,7 +401,7 @@ edits that would grow without end | Write {"file_path":"/a","content":"{a*100000
 		if want != "" {
 			wanted = [][]string{{"<attachment: /a>\n" + want}}
 		}
-		stagetest.Same(t, wanted, compactedAt(t, c, len(c.Requests), "", nil), name)
+		must.Equal(t, compactedAt(t, c, len(c.Requests), "", nil), wanted, name)
 	})
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestClientBands(t *testing.T) {
@@ -21,7 +20,7 @@ func TestClientBands(t *testing.T) {
 2.1.119 | 2.1.119+
 3.0.0   | 2.1.119+
 `, func(version, want string) {
-		stagetest.Same(t, want, recorder().Compactions.Of(version), version)
+		must.Equal(t, recorder().Compactions.Of(version), want, version)
 	})
 }
 
@@ -52,7 +51,7 @@ func TestClientVersion(t *testing.T) {
 		}
 		want.LeastWindow = map[bool]int{true: 100000}[session.CompareVersions(version, "2.1.89") >= 0]
 		want.Reactive = session.CompareVersions(version, "2.1.153") >= 0
-		stagetest.Same(t, want, clientVersion(version), version)
+		must.Equal(t, clientVersion(version), want, version)
 	})
 	if v := clientVersion("2.1.283"); v.CompactsIdle != 6*time.Minute || v.IdleLeast != 100000 {
 		t.Errorf("%+v", v)

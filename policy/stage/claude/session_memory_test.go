@@ -185,7 +185,7 @@ what shrank does not count against it | [[90000, 0], [30000, 0], [34999, 0], [35
 			}
 			r.All()
 			r.Each(len(c.Requests))
-			stagetest.Same(t, theWant, strings.Join(got, " "), "updated after responses")
+			must.Equal(t, strings.Join(got, " "), theWant, "updated after responses")
 		})
 	})
 }
@@ -208,7 +208,7 @@ answers result a x*%d
 		r.Used = func(int) (int, int) { return 12000, 0 }
 		r.All()
 		call := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
-		stagetest.Same(t, call, r.View.Edits()[0].Call)
+		must.Equal(t, r.View.Edits()[0].Call, call)
 	})
 }
 
@@ -283,7 +283,7 @@ func TestSessionMemoryFirst(t *testing.T) {
 				}
 				got = append(got, step)
 			}
-			stagetest.Same(t, tt.want, strings.Join(got, ", "))
+			must.Equal(t, strings.Join(got, ", "), tt.want)
 		})
 	}
 }
@@ -300,7 +300,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 		r.Used = func(k int) (int, int) { return used, 0 }
 		r.Record.Memory = "notes"
 		r.All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, used)
+		must.Equal(t, r.View.Epoch() > 0, want, used)
 	})
 	// 300 tokens are kept, and the summary is of 12: (312 x 4)/3 = 416.
 	must.Rows(t, `
@@ -322,7 +322,7 @@ func TestSessionMemoryThreshold(t *testing.T) {
 			return 0, 0
 		}
 		r.All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, limit)
+		must.Equal(t, r.View.Epoch() > 0, want, limit)
 	})
 }
 
@@ -367,7 +367,7 @@ func TestSessionMemoryWording(t *testing.T) {
 			r.Record = stagetest.Recording{Content: &sum}
 		}
 		r.All()
-		stagetest.Same(t, tt.want, r.Block(-1, 0), tt.name)
+		must.Equal(t, r.Block(-1, 0), tt.want, tt.name)
 	}
 }
 
@@ -390,6 +390,6 @@ func TestEmptyMemory(t *testing.T) {
 		"free text":                            false,
 		template.String() + "- a step\n":       false,
 	} {
-		stagetest.Same(t, want, summarize.EmptyMemory(text), text)
+		must.Equal(t, summarize.EmptyMemory(text), want, text)
 	}
 }

@@ -49,7 +49,7 @@ tasks and todos            | TaskCreate {"subject":"one"} > Task #7 created; Tas
 		for _, m := range compactedAt(t, c, len(c.Requests), "attachments: [files, plan, skills, plan_mode, task_status, deferred_tools, agent_listing, mcp_instructions, hooks, tasks, todos, team]", nil) {
 			got = append(got, strings.Join(m, "; "))
 		}
-		stagetest.Same(t, words.Replace(want), strings.Join(got, "; "), name)
+		must.Equal(t, strings.Join(got, "; "), words.Replace(want), name)
 	})
 }
 
@@ -66,7 +66,7 @@ func TestPostCompactTwice(t *testing.T) {
 			return 0, 0
 		}
 	})
-	stagetest.Same(t, [][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}}, got)
+	must.Equal(t, got, [][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}})
 }
 
 // lines is a session as a client records it: attachments say what is announced, what is withdrawn, and what a hook
@@ -119,6 +119,6 @@ all kept               | ["h", "a", "b", "c"] | null
 				got = append(got, text)
 			}
 		}
-		stagetest.Same(t, want, got, name)
+		must.Equal(t, got, want, name)
 	})
 }

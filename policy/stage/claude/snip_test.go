@@ -62,7 +62,7 @@ answers result toolu_03 "<日志 tail 输出>"
 	r.Each = func(int) { got = append(got, sent(r)) }
 	r.All()
 	before := abc123 + "/[id:abc123] m1 m2 m3 m4 " + def456 + "/[id:def456] m6 m7"
-	stagetest.Same(t, before, got[3], "before\n got")
+	must.Equal(t, got[3], before, "before\n got")
 	if want := def456 + "/[id:def456] m6 m7 m8 m9"; got[4] != want {
 		t.Errorf("after\n got %s\nwant %s", got[4], want)
 	}
@@ -149,7 +149,7 @@ func TestSnipTurns(t *testing.T) {
 				tt.change(c, call)
 			}
 			list, warned := sents(t, c, &Snip{})
-			stagetest.Same(t, tt.want, list[len(list)-3:])
+			must.Equal(t, list[len(list)-3:], tt.want)
 			if got := strings.Join(warned, "\n"); (tt.warn == "") != (got == "") || !strings.Contains(got, tt.warn) {
 				t.Errorf("warned of %q, want %q", got, tt.warn)
 			}
@@ -163,7 +163,7 @@ func TestSnipParallel(t *testing.T) {
 	c := snipConvo(stagetest.Use("t4", "Read"), stagetest.Use("t5", "Bash"))
 	c.Snips(7, 0, 0)
 	list, _ := sents(t, c, &Snip{})
-	stagetest.Same(t, "m4 m5 m6 m7 m8", list[4], "sent")
+	must.Equal(t, list[4], "m4 m5 m6 m7 m8", "sent")
 }
 
 // TestSnipAway: a turn that another stage took away, or a part of one.
@@ -193,7 +193,7 @@ func TestSnipAway(t *testing.T) {
 			c := snipConvo()
 			c.Snips(7, 0, 0)
 			list, warned := sents(t, c, &Snip{}, at(3, tt.edit))
-			stagetest.Same(t, tt.want, list[4], "sent")
+			must.Equal(t, list[4], tt.want, "sent")
 			must.Equal(t, len(warned) > 0, tt.warn, warned)
 		})
 	}
@@ -233,7 +233,7 @@ func TestSnipTags(t *testing.T) {
 		"1: m1 \n[id:" + jsonl.ShortID("m1") + "]", "2: m4 \n[id:" + jsonl.ShortID("m4") + "]",
 		"3: m8 \n[id:" + jsonl.ShortID("m8") + "]", "3: m9 \n[id:" + jsonl.ShortID("m9") + "]",
 	}
-	stagetest.Same(t, want, got)
+	must.Equal(t, got, want)
 	// Without tags the view is what it was, and calls are carried out.
 	c = snipConvo()
 	c.Snips(7, 0, 0)
@@ -260,7 +260,7 @@ func TestSnipTrials(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			list, _ := sents(t, snipConvo(), &Snip{IDs: tt.ids})
 			for n, want := range tt.want {
-				stagetest.Same(t, want, list[n-1], n)
+				must.Equal(t, list[n-1], want, n)
 			}
 		})
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestSummaryMessage(t *testing.T) {
@@ -32,7 +31,7 @@ before 2.1.7           | {"Auto":true,"Version":"2.1.5"}   | "This session is be
 		if strings.Contains(want, "Analysis:") {
 			of = response
 		}
-		stagetest.Same(t, want, text.Message(of), "message (")
+		must.Equal(t, text.Message(of), want, "message (")
 	})
 }
 
@@ -158,7 +157,7 @@ func TestPrintedSummaryMessages(t *testing.T) {
 			}
 			st := SummaryText{Version: "2.1.19", Transcript: "/projects/test/69d56a2c.jsonl", Auto: true}
 			response := "<analysis>\n" + analysis + "\n</analysis>\n\n<summary>\n" + summary + "\n</summary>"
-			stagetest.Same(t, printed, st.Message(response), "message (")
+			must.Equal(t, st.Message(response), printed, "message (")
 			st.Auto = false
 			if byHand, _, _ := strings.Cut(printed, "\nPlease continue"); st.Message(response) != byHand {
 				t.Error("without being asked to go on, the message ends otherwise than at the path")

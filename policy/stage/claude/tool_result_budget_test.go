@@ -57,7 +57,7 @@ persisted in the record        | max_chars: 50000 | Other | result a <persisted-
 		}
 		c.Play(`assistant say done`)
 		r := stagetest.NewRun(t, c, budget(t, strings.Replace(set, "OWN", own, 1))).All()
-		stagetest.Same(t, want, r.Shown(2) != "", name)
+		must.Equal(t, r.Shown(2) != "", want, name)
 		if want := len(r.View.Edits()); r.Texts.Fetched > want {
 			t.Errorf("%s: %d texts fetched for %d edits", name, r.Texts.Fetched, want)
 		}
@@ -87,7 +87,7 @@ func TestBudgetStub(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), nil)).All()
 	want := "<persisted-output>\nOutput too large (134.7KB). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/toolu_011FB334YmudsnxzixRg2Kza.txt\n\n" +
 		"Preview (first 2KB):\n" + text[:2000] + "\n...\n</persisted-output>"
-	stagetest.Same(t, want, r.Shown(at))
+	must.Equal(t, r.Shown(at), want)
 }
 
 func TestPreview(t *testing.T) {
@@ -132,7 +132,7 @@ func TestHumanSize(t *testing.T) {
 400001     | 390.6KB
 5368709120 | 5120MB
 `, func(n int, want string) {
-		stagetest.Same(t, want, humanSize(n), n)
+		must.Equal(t, humanSize(n), want, n)
 	})
 }
 
@@ -143,7 +143,7 @@ func TestBudgetArray(t *testing.T) {
 	r := stagetest.NewRun(t, c, budget(t, "max_chars: 10")).All()
 	want := "<persisted-output>\nOutput too large (58B). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/a.json\n\n" +
 		"Preview (first 2KB):\n[\n  {\n    \"type\": \"text\",\n    \"text\": \"one\\ntwo <b>\"\n  }\n]\n</persisted-output>"
-	stagetest.Same(t, want, r.Shown(at))
+	must.Equal(t, r.Shown(at), want)
 }
 
 // The same array out of a file keeps its parts, whatever they are.
@@ -223,7 +223,7 @@ func TestBudgetSticky(t *testing.T) {
 	big := c.Call("e", "Bash", 151)
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, p).All()
-	stagetest.Same(t, "persist@5 m10", r.Edits(), "edits")
+	must.Equal(t, r.Edits(), "persist@5 m10", "edits")
 	for _, at := range []int{first, left, late} {
 		must.Equal(t, r.Shown(at), "", at)
 	}
@@ -244,5 +244,5 @@ func TestBudgetFrozenCounts(t *testing.T) {
 	r.Fire(policy.Prepare, 1, policy.Context{}) // asked in between: the first result is frozen
 	r.View.Join(3)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	stagetest.Same(t, "persist@2 m3", r.Edits(), "edits")
+	must.Equal(t, r.Edits(), "persist@2 m3", "edits")
 }

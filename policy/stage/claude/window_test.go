@@ -52,7 +52,7 @@ func TestResolve(t *testing.T) {
 		def.Params = &w
 		def.New = func(any) (policy.Stage, error) { return nil, nil }
 		got := stagetest.Params(t, def, set).(*Window).Resolve(policy.Circumstances{Window: context, MaxOutput: maxOutput})
-		stagetest.Same(t, "{"+want+"}", fmt.Sprint(got), name)
+		must.Equal(t, fmt.Sprint(got), "{"+want+"}", name)
 	})
 }
 
@@ -92,8 +92,8 @@ Infinity | 155000 | 167000
 `, func(pct string, theFirst, theLate int) {
 		first, late := DefaultWindow(), later()
 		first.PctOverride, late.PctOverride = pct, pct
-		stagetest.Same(t, theFirst, first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, pct)
-		stagetest.Same(t, theLate, late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, pct)
+		must.Equal(t, first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, theFirst, pct)
+		must.Equal(t, late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, theLate, pct)
 	})
 }
 
@@ -110,7 +110,7 @@ claude-opus-5-5-20261101        | opus-5   | false
 claude-opus-5-5                 | opus-5-5 | true
 claude-sonnet-5                 | opus-5   | false
 `, func(id, name string, want bool) {
-		stagetest.Same(t, want, isModel(id, name), id, name)
+		must.Equal(t, isModel(id, name), want, id, name)
 	})
 }
 

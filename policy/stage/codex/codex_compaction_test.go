@@ -52,7 +52,7 @@ another share                       | 200000 | 100000 | percent: 50         | tr
 		if theWant {
 			want = "m0 summary m2" // the summary before the prompt that begins the turn
 		}
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, r.Order(), want)
 	})
 }
 
@@ -69,7 +69,7 @@ func TestCodexCompactionInTurn(t *testing.T) {
 		r.Join()
 		r.Last = lastUsed(c, total)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, want, r.Order(), total, weight)
+		must.Equal(t, r.Order(), want, total, weight)
 	}
 	// Characters that JSON escapes, and those of more bytes, count as they are written.
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
@@ -85,7 +85,7 @@ abc       | 3
 		want := (fixed + bytes + 3) / 4
 		c := stagetest.Talk(`prompt go; assistant use a Read`)
 		at := c.Answers(stagetest.Result("a", text))
-		stagetest.Same(t, want, codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal), text)
+		must.Equal(t, codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal), want, text)
 	})
 }
 
@@ -100,7 +100,7 @@ func TestCodexCompactionQueued(t *testing.T) {
 	r.Join()
 	r.Last = lastUsed(c, 180000)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	stagetest.Same(t, "m0 m3 summary m5-m6", r.Order())
+	must.Equal(t, r.Order(), "m0 m3 summary m5-m6")
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
@@ -125,7 +125,7 @@ an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
 			r := stagetest.NewRun(t, c, codex(t, ""))
 			r.Join()
 			r.Fire(policy.Manual, 3, policy.Context{})
-			stagetest.Same(t, want, r.Order())
+			must.Equal(t, r.Order(), want)
 			cut := ""
 			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
@@ -134,7 +134,7 @@ an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
 					cut = lengths(before) + "+" + n + "+" + lengths(behind)
 				}
 			}
-			stagetest.Same(t, theCut, cut, "cut to")
+			must.Equal(t, cut, theCut, "cut to")
 		})
 	})
 }
@@ -159,7 +159,7 @@ func TestCodexTruncate(t *testing.T) {
 		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…1 tokens truncated…def"},
 		{"a\xff\xfeb", 3, "a…1 tokens truncated…\xfeb"},
 	} {
-		stagetest.Same(t, tt.want, codexTruncate(tt.text, tt.limit), tt.text, tt.limit)
+		must.Equal(t, codexTruncate(tt.text, tt.limit), tt.want, tt.text, tt.limit)
 	}
 }
 
@@ -177,8 +177,8 @@ func TestCodexCompactionBlocks(t *testing.T) {
 		r := stagetest.NewRun(t, c, codex(t, "user_tokens: %v", tokens))
 		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
-		stagetest.Same(t, want, r.Order(), tokens)
-		stagetest.Same(t, "", r.Block(at, 0), tokens)
+		must.Equal(t, r.Order(), want, tokens)
+		must.Equal(t, r.Block(at, 0), "", tokens)
 		if got, want := strings.Count(r.Block(at, 1), "b"), map[int]int{30: 4*30 - 20, 10: 4*10 - 20}[tokens]; got != want {
 			t.Errorf("%d tokens: %d characters of the larger text, want %d", tokens, got, want)
 		}
@@ -200,7 +200,7 @@ a stand-in has the words before it | {fixed: 500} | 2
 			t.Errorf("%s: %+v", name, got)
 		}
 	})
-	stagetest.Same(t, 400, len(codexSummaryPrefix))
+	must.Equal(t, len(codexSummaryPrefix), 400)
 }
 
 // What does not fit the window goes, the oldest first, a call with its results.
@@ -229,7 +229,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		if e.Call.Retries != dropped || whole-e.Call.Input != sent {
 			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", over, e.Call.Retries, whole-e.Call.Input, dropped, sent)
 		}
-		stagetest.Same(t, (dropped > 0), strings.Contains(e.Reason, "too long"), over, e.Reason)
+		must.Equal(t, strings.Contains(e.Reason, "too long"), (dropped > 0), over, e.Reason)
 	})
 }
 
@@ -255,7 +255,7 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 		r.Join()
 		r.Last = lastUsed(c, 180000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, want, r.Order(), form, inTurn)
+		must.Equal(t, r.Order(), want, form, inTurn)
 		summary := slices.Concat(r.View.Edits()[0].Insert, r.View.Edits()[0].Tail)
 		for i := range summary {
 			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (form != formLocal) {
@@ -285,7 +285,7 @@ none  | [60000,60000,60000] | m0 m2 m4 summary
 		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2, user_tokens: %v", limit))
 		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
-		stagetest.Same(t, want, r.Order(), sizes)
+		must.Equal(t, r.Order(), want, sizes)
 	})
 }
 
@@ -420,7 +420,7 @@ gpt-5.55             | false
 claude-opus-4-5      | false
 ""                   | false
 `, func(model string, want bool) {
-		stagetest.Same(t, want, clearsReasoning(model), model)
+		must.Equal(t, clearsReasoning(model), want, model)
 	})
 }
 
@@ -449,7 +449,7 @@ before 0.145     | gpt-5.6-sol | gpt-5.4-mini    | ""                    | false
 		if theWant {
 			want = "m0 summary m2"
 		}
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, r.Order(), want)
 	})
 }
 
@@ -510,7 +510,7 @@ func TestCodexCompactionNewContext(t *testing.T) {
 272000  | 16384 | 258400
 1000000 | 16384 | 916384
 `, func(window, buffer, want int) {
-		stagetest.Same(t, want, codex(t, "form: new_context, buffer: %v", buffer).Stage.(*codexCompaction).limit(window), window)
+		must.Equal(t, codex(t, "form: new_context, buffer: %v", buffer).Stage.(*codexCompaction).limit(window), want, window)
 	})
 	for _, turn := range []string{"m3", ""} {
 		c := stagetest.Talk(`meta say <environment_context>here</environment_context>; prompt go; assistant use a Read`)

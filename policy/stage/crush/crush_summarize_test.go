@@ -50,7 +50,7 @@ an unknown window                    | 0       | {"Input":190000}     | ""      
 		if theWant {
 			want = "summary"
 		}
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, r.Order(), want)
 	})
 }
 
@@ -95,7 +95,7 @@ func TestCrushSummarizeCounters(t *testing.T) {
 {"Output":7}  | 37
 {"Input":100} | 107
 `, func(usage jsonl.Usage, want int) {
-		stagetest.Same(t, want, s.count(usage), usage)
+		must.Equal(t, s.count(usage), want, usage)
 	})
 	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineCrushSummarize(), Stage: s})
@@ -106,7 +106,7 @@ func TestCrushSummarizeCounters(t *testing.T) {
 	r = stagetest.NewRun(t, c, crush(t, "manual: ignore"))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})
-	stagetest.Same(t, "m0", r.Order(), "ignored")
+	must.Equal(t, r.Order(), "m0", "ignored")
 }
 
 // A summary request that exceeds the window fails, and the view stays.

@@ -75,6 +75,6 @@ func TestMaskingRestored(t *testing.T) {
 		e.Stage = "other"
 		must.Get(r.View.Apply(e))(t)
 		edits := must.Get(s.Run(&policy.Context{Moment: policy.Prepare, View: r.View, Conv: r.C.Conversation, Texts: r.Texts, Window: 200000}))(t)
-		stagetest.Same(t, 1+i, len(edits), i+1)
+		must.Equal(t, len(edits), 1+i, i+1)
 	}
 }

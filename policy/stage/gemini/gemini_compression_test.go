@@ -45,7 +45,7 @@ func TestGeminiSplitCases(t *testing.T) {
 		r := stagetest.NewRun(t, c)
 		r.Join()
 		s := gemini(t, "preserve: %v", tt.preserve).Stage.(*geminiCompression)
-		stagetest.Same(t, tt.want, s.split(contents(r.View, nil), r.View.IDs()), tt.name)
+		must.Equal(t, s.split(contents(r.View, nil), r.View.IDs()), tt.want, tt.name)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestGeminiThreshold(t *testing.T) {
 		if theWant { // the fourth prompt stands at 75 %
 			want = "summary acknowledgement m6-m8"
 		}
-		stagetest.Same(t, want, r.Order(), share, prompt)
+		must.Equal(t, r.Order(), want, share, prompt)
 	})
 }
 
@@ -103,7 +103,7 @@ func TestGeminiExample(t *testing.T) {
 		r.Join()
 		r.Last = policy.Response{Known: true, Message: 5, Usage: jsonl.Usage{Input: 100000}}
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		stagetest.Same(t, want, r.Order(), at)
+		must.Equal(t, r.Order(), want, at)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestGeminiResponseBudget(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		stagetest.Same(t, want, got, chars)
+		must.Equal(t, got, want, chars)
 	})
 }
 
@@ -165,7 +165,7 @@ func TestGeminiCutText(t *testing.T) {
 		{"a million more", "chars", line(1040000), "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: F\n" + line(8000) + "\n\n... [1,000,000 characters omitted] ...\n\n" + line(32000)},
 	} {
 		s := gemini(t, "cut: %v", tt.cut).Stage.(*geminiCompression)
-		stagetest.Same(t, tt.want, s.cutText(tt.text, "F", 40000), tt.name)
+		must.Equal(t, s.cutText(tt.text, "F", 40000), tt.want, tt.name)
 	}
 }
 
@@ -264,6 +264,6 @@ assistant say done; prompt go
 		if verify {
 			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83, Output: 500}
 		}
-		stagetest.Same(t, want, e.Call, window)
+		must.Equal(t, e.Call, want, window)
 	})
 }

@@ -46,7 +46,7 @@ one line of a shell stays            | Bash 40000, Read 50000 | null
 				got = append(got, i)
 			}
 		}
-		stagetest.Same(t, want, got, name)
+		must.Equal(t, got, want, name)
 	})
 }
 
@@ -61,7 +61,7 @@ func TestGeminiMaskedText(t *testing.T) {
 		{"21 lines", shellPreview(lines(21)), lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10)},
 		{"sections", shellPreview("Output: " + lines(21) + "\nExit Code: 1\n"), "Output: " + lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10) + "\nExit Code: 1"},
 	} {
-		stagetest.Same(t, tt.want, tt.got, tt.name)
+		must.Equal(t, tt.got, tt.want, tt.name)
 	}
 }
 
@@ -77,10 +77,10 @@ func TestGeminiMaskingWaves(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 	waves := map[int]int{}
 	for _, e := range r.View.Edits() {
-		stagetest.Same(t, policy.KindPersist, e.Kind, "an edit of kind")
+		must.Equal(t, e.Kind, policy.KindPersist, "an edit of kind")
 		waves[e.Request]++
 	}
 	// Eight results are in the history of request 10: five of them are protected.
 	want := map[int]int{10: 3, 13: 3, 16: 3, 19: 3, 22: 3, 25: 3, 28: 3, 31: 3}
-	stagetest.Same(t, want, waves)
+	must.Equal(t, waves, want)
 }

@@ -62,7 +62,7 @@ func changeOf(e *policy.Edit) oracleChange {
 }
 
 func TestOracle(t *testing.T) {
-	o := stagetest.LoadOracle[oracleCase](t, filepath.Join("testdata", "cases.json"))
+	o := stagetest.LoadCases[stagetest.Oracle[oracleCase]](t, filepath.Join("testdata", "cases.json"))
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]

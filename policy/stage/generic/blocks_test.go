@@ -38,7 +38,7 @@ at once           | 8  | step: 2600       | [200, 200, 400, 400, 1000, 1000, 100
 				t.Errorf("%s: result %d: %d tokens, want %d: %v", name, i, got[i], most, got)
 			}
 		}
-		stagetest.Same(t, edits, len(r.View.Edits()), name, r.Edits())
+		must.Equal(t, len(r.View.Edits()), edits, name, r.Edits())
 	})
 }
 
@@ -63,9 +63,9 @@ func TestDecayText(t *testing.T) {
 		6: "line 0000\nline 0001\nline 0002\nline 0003\n[… 384 lines, 3,840 characters left out …]\n" + text.String()[3880:],
 		8: "",
 	} {
-		stagetest.Same(t, want, strings.ReplaceAll(r.Shown(m), "\n\n[", "\n["), m)
+		must.Equal(t, strings.ReplaceAll(r.Shown(m), "\n\n[", "\n["), want, m)
 	}
-	stagetest.Same(t, "truncate@3 m2, truncate@5 m2, truncate@5 m6", r.Edits())
+	must.Equal(t, r.Edits(), "truncate@3 m2, truncate@5 m2, truncate@5 m6")
 }
 
 func TestDropThinking(t *testing.T) {
@@ -84,14 +84,14 @@ two turns keep it         | 3 | keep: 2, step: 1 | truncate@5 m1, truncate@5 m3
 two turns at once         | 3 | keep: 1, step: 2 | truncate@5 m1, truncate@5 m3, truncate@5 m5, truncate@5 m7
 one turn                  | 1 | keep: 1, step: 1 | ""
 `, func(name string, n int, set, want string) {
-		stagetest.Same(t, want, run(t, turns(n), defineDropThinking(), set).Edits(), name)
+		must.Equal(t, run(t, turns(n), defineDropThinking(), set).Edits(), want, name)
 	})
 	// The user types as soon as the result is there: the API takes both as one message.
 	c := stagetest.Talk(`
 prompt go; assistant think hm use a Read; answers result a text; prompt "stop, do that"; assistant say done
 prompt "go on"; assistant say done
 `)
-	stagetest.Same(t, "truncate@3 m1", run(t, c, defineDropThinking(), "keep: 1, step: 1").Edits())
+	must.Equal(t, run(t, c, defineDropThinking(), "keep: 1, step: 1").Edits(), "truncate@3 m1")
 }
 
 func TestDropImages(t *testing.T) {
@@ -107,13 +107,13 @@ fewer           | keep: 4           | ""
 			c.Answers(stagetest.Results(fmt.Sprint(i), "before", stagetest.Image, "behind")) // m2, m4, m6
 		}
 		r := run(t, c.Play(`assistant say done; prompt and; assistant say done`), defineDropImages(), set)
-		stagetest.Same(t, want, r.Edits(), name)
+		must.Equal(t, r.Edits(), want, name)
 		for _, e := range r.View.Edits() {
 			want := "[image removed]"
 			if e.Target.Item > 0 {
 				want = "before\n[image removed]\nbehind"
 			}
-			stagetest.Same(t, want, e.New.Text)
+			must.Equal(t, e.New.Text, want)
 		}
 	})
 }
@@ -145,24 +145,24 @@ the session's prefix    | trigger_tokens: 4000, keep: 2100, prefix: session | 5 
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSummarize(), "summary: [{fixed: 300}], "+set))
 		r.Each = func(k int) {
 			if k+1 == at {
-				stagetest.Same(t, want, r.Order(), name)
+				must.Equal(t, r.Order(), want, name)
 			}
 		}
 		edits := r.All().View.Edits()
 		if at == 0 {
-			stagetest.Same(t, "", r.Edits(), name)
+			must.Equal(t, r.Edits(), "", name)
 			return
 		}
 		if len(edits) == 0 || edits[0].Kind != policy.KindSummarize || edits[0].Request != at {
 			t.Fatalf("%s: %v, want a summary at request %d", name, r.Edits(), at)
 		}
 		e := &edits[0]
-		stagetest.Same(t, tokens, e.Insert[0].Contents[0].Tokens, name)
+		must.Equal(t, e.Insert[0].Contents[0].Tokens, tokens, name)
 		got := e.Call.Input
 		if got == 0 {
 			got = e.Before + e.Call.Prompt
 		}
-		stagetest.Same(t, input, got, name)
+		must.Equal(t, got, input, name)
 	})
 }
 
@@ -185,6 +185,6 @@ func TestSummarizeReserve(t *testing.T) {
 500000 | 425000
 40000  | 1
 `, func(window, want int) {
-		stagetest.Same(t, want, p.limit(window), window)
+		must.Equal(t, p.limit(window), want, window)
 	})
 }

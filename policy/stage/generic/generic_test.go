@@ -53,7 +53,7 @@ turns                   | asked    | by: turns, keep: 2              | clear@7 m
 steps of turns          | asked    | by: turns, keep: 2, step: 2     | clear@10 m2, clear@10 m4, clear@10 m8, clear@10 m10
 short results           | short    | keep: 1                         | ""
 `, func(name, convo, set, want string) {
-		stagetest.Same(t, want, run(t, convos[convo], defineMask(), set).Edits(), name)
+		must.Equal(t, run(t, convos[convo], defineMask(), set).Edits(), want, name)
 	})
 }
 
@@ -77,9 +77,9 @@ other tools                   | y*400 y*400              | tools: [Read] | ""
 			c.Play(`assistant calling t%d Bash "{\"command\":\"go test ./...\"}"; answers %s t%d %s`, i, kind, i, text)
 		}
 		r := run(t, c.Play(`assistant say done`), defineDedupe(), set)
-		stagetest.Same(t, want, r.Edits(), name)
+		must.Equal(t, r.Edits(), want, name)
 		for _, e := range r.View.Edits() {
-			stagetest.Same(t, "[The same as a newer result of Bash go test ./...]", e.New.Text, name)
+			must.Equal(t, e.New.Text, "[The same as a newer result of Bash go test ./...]", name)
 		}
 	})
 }
@@ -159,7 +159,7 @@ not a tool's                         | read; read; test; test             | excl
 			}
 			c.Play(`assistant calling t%d %s %q; answers %s t%d %q`, i, tool, input, answer, i, result)
 		}
-		stagetest.Same(t, want, run(t, c.Play(`assistant say done`), defineSupersede(), set).Edits(), name)
+		must.Equal(t, run(t, c.Play(`assistant say done`), defineSupersede(), set).Edits(), want, name)
 	})
 }
 
@@ -176,7 +176,7 @@ func TestSupersedeText(t *testing.T) {
 6  | [Superseded by a newer result of Bash {0*80}…]
 10 | [Superseded by a newer result of Bash make…]
 `, func(m int, want string) {
-		stagetest.Same(t, want, r.Shown(m))
+		must.Equal(t, r.Shown(m), want)
 	})
 }
 
@@ -214,7 +214,7 @@ no gain                    | {é*404}         | max_tokens: 100 | ""
 nothing stays              | x               | max_tokens: 0, max_lines: 0 | ""
 `, func(name, text, set, want string) {
 		r := run(t, stagetest.Talk(`prompt go; assistant use t Bash; answers result t %q; assistant say done`, written(text)), defineTruncateResults(), set)
-		stagetest.Same(t, written(want), r.Shown(2), name)
+		must.Equal(t, r.Shown(2), written(want), name)
 	})
 }
 
@@ -222,5 +222,5 @@ nothing stays              | x               | max_tokens: 0, max_lines: 0 | ""
 func TestTruncateResultsLeaves(t *testing.T) {
 	c := stagetest.Talk(`prompt go; assistant use a Read use b Bash use d Read; answers image a x*4000 result b x*4000 result d x*4000; assistant say done`)
 	r := run(t, c, defineTruncateResults(), "max_tokens: 100, exclude_tools: [Bash]")
-	stagetest.Same(t, "truncate@2 m2.2", r.Edits())
+	must.Equal(t, r.Edits(), "truncate@2 m2.2")
 }

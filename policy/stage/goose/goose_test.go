@@ -49,7 +49,7 @@ another share, at it         | 200000 | 120000 | threshold: 0.6 | false
 		if theWant {
 			want = "summary continue m2-m3"
 		}
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, r.Order(), want)
 	})
 }
 
@@ -68,7 +68,7 @@ over the window, left alone | 210000 | overflow: false | m0-m3               | "
 		c.Play(`meta say "a reminder"`)
 		r := bench(t, c, 190000, goose(t, change))
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, r.Order(), want)
 		if edits := r.View.Edits(); text != "" && edits[0].Insert[1].Contents[0].Text != text {
 			t.Errorf("%+v", edits[0].Insert[1])
 		}
@@ -144,7 +144,7 @@ func TestGooseCutoff(t *testing.T) {
 200000   | 0   | 24
 200000   | -1  | 24
 `, func(window int, threshold float64, want int) {
-		stagetest.Same(t, want, (&GooseToolPairs{Threshold: threshold}).cutoff(window), window, threshold)
+		must.Equal(t, (&GooseToolPairs{Threshold: threshold}).cutoff(window), want, window, threshold)
 	})
 }
 
@@ -182,7 +182,7 @@ one more, and the current turn's | 16 | 5  | 10
 			if gone > 0 {
 				want = fmt.Sprintf("m0 m%d-m%d", 1+2*gone, response+1) + strings.Repeat(" summary of a call", gone)
 			}
-			stagetest.Same(t, want, r.Order())
+			must.Equal(t, r.Order(), want)
 		})
 	})
 }
@@ -195,7 +195,7 @@ call c Read 40; assistant say done; prompt "and now"; assistant say "done too"
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
 	r.All()
-	stagetest.Same(t, "m0 text next to calls m4-m8 summary of a call summary of a call", r.Order())
+	must.Equal(t, r.Order(), "m0 text next to calls m4-m8 summary of a call summary of a call")
 	call := r.View.Edits()[0].Call
 	if call == nil || call.Then == nil || call.Then.Then != nil || call.Output != 40 {
 		t.Errorf("%+v", call)

@@ -157,7 +157,7 @@ func TestClearToolResultsTrigger(t *testing.T) {
 		{before - 1, "clear@5 m2, clear@6 m4"},
 	} {
 		r := stagetest.NewRun(t, c, clientClearing(t, "trigger: %v", tt.trigger)).All()
-		stagetest.Same(t, tt.want, r.Edits(), size, tt.trigger)
+		must.Equal(t, r.Edits(), tt.want, size, tt.trigger)
 	}
 	if size := langchainCount([]langchainMessage{{role: "user", text: 4*99997 - 4}}); size != 100000 {
 		t.Fatalf("%d tokens", size)
@@ -193,7 +193,7 @@ with inputs      | clear_tool_inputs: true | clear@6 m2, clear@6 m4, truncate@6 
 		c := stagetest.RoundsOf(5, 400)
 		trigger := langchainCount(langchainList(c, len(c.Messages)-1)) - 1
 		r := stagetest.NewRun(t, c, clientClearing(t, "trigger: %d, "+change, trigger)).All()
-		stagetest.Same(t, theWant, r.Edits())
+		must.Equal(t, r.Edits(), theWant)
 		for _, e := range r.View.Edits() {
 			if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
 				t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)

@@ -59,7 +59,7 @@ func TestCacheTTLPruneGap(t *testing.T) {
 		{time.Hour, "0s", ""},
 	} {
 		r := pause(t, longResults(10000), "ttl: "+tt.ttl, tt.gap, 30000)
-		stagetest.Same(t, tt.want, r.Edits(), tt.gap, tt.ttl)
+		must.Equal(t, r.Edits(), tt.want, tt.gap, tt.ttl)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := pause(t, longResults(tt.chars...), tt.change, time.Hour, tt.window)
-			stagetest.Same(t, tt.want, r.Edits())
+			must.Equal(t, r.Edits(), tt.want)
 		})
 	}
 	// The documentation's own figure.
@@ -115,7 +115,7 @@ func TestCacheTTLPruneRatios(t *testing.T) {
 50000 | 1
 `, func(chars, want int) {
 		r := pause(t, longResults(chars), "soft_max_chars: 100000", time.Hour, 4000)
-		stagetest.Same(t, want, len(r.View.Edits()), chars, r.Edits())
+		must.Equal(t, len(r.View.Edits()), want, chars, r.Edits())
 	})
 }
 
@@ -130,7 +130,7 @@ func TestCacheTTLPruneAssistants(t *testing.T) {
 5 | ""
 `, func(keep int, want string) {
 		r := pause(t, stagetest.RoundsOf(4, 10000), fmt.Sprint("keep_last_assistants: ", keep), time.Hour, 40000)
-		stagetest.Same(t, want, r.Edits(), keep)
+		must.Equal(t, r.Edits(), want, keep)
 	})
 }
 
@@ -157,7 +157,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 			}
 			c.Play(`assistant say done`)
 			r := pause(t, c, "soft_max_chars: 8, soft_head_chars: 4, soft_tail_chars: 3", time.Hour, 8000)
-			stagetest.Same(t, tt.want, r.Shown(at))
+			must.Equal(t, r.Shown(at), tt.want)
 		})
 	}
 	// An image of a short result becomes words too.
@@ -167,7 +167,7 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 		c.Play(`assistant say done`)
 	}
 	r := pause(t, c, "", time.Hour, 20000)
-	stagetest.Same(t, "above\n[image removed during context pruning]\nbelow", r.Shown(at))
+	must.Equal(t, r.Shown(at), "above\n[image removed during context pruning]\nbelow")
 }
 
 func TestCacheTTLPruneChars(t *testing.T) {
@@ -181,7 +181,7 @@ func TestCacheTTLPruneChars(t *testing.T) {
 		c.Answers(stagetest.Results("a", "123", stagetest.Image, "4567", stagetest.Image)):             7 + 2*8000,
 		c.User(session.ClassPrompt, stagetest.Say("😀"), stagetest.Block(jsonl.KindImage, "image", "")): 2 + 8000,
 	} {
-		stagetest.Same(t, want, openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)), m)
+		must.Equal(t, openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)), want, m)
 	}
 }
 
@@ -208,7 +208,7 @@ a*a     | aa           | true
 ""      | x            | false
 a**b    | ab           | true
 `, func(pattern, name string, want bool) {
-		stagetest.Same(t, want, glob(pattern, name), name, pattern)
+		must.Equal(t, glob(pattern, name), want, name, pattern)
 	})
 }
 
@@ -225,6 +225,6 @@ func TestLimits(t *testing.T) {
 		for _, l := range (&policy.StageConfig{Definition: d, Params: p}).Limits(policy.Circumstances{Window: 200000}).List {
 			got = append(got, l.Tokens)
 		}
-		stagetest.Same(t, want, got, soft, hard)
+		must.Equal(t, got, want, soft, hard)
 	})
 }

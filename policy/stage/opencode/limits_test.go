@@ -7,7 +7,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // A provider's limits are those of the newest table that is no later than the day.
@@ -31,7 +30,7 @@ anthropic      | claude-sonnet-4.6 | 2026-04-13 | {}  # Copilot's name
 				t.Fatal(err)
 			}
 		}
-		stagetest.Same(t, want, find(provider, model, day), provider, model, theDay)
+		must.Equal(t, find(provider, model, day), want, provider, model, theDay)
 	})
 }
 

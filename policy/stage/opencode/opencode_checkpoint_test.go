@@ -40,7 +40,7 @@ func TestCheckpointDue(t *testing.T) {
 			r.Join()
 			r.Last, r.MaxOutput = policy.Response{Usage: usage, Known: true, Message: 1}, 64000
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			stagetest.Same(t, want[rules], r.View.Epoch() > 0, name, rules)
+			must.Equal(t, r.View.Epoch() > 0, want[rules], name, rules)
 		}
 	})
 }
@@ -65,7 +65,7 @@ func TestCheckpointLimits(t *testing.T) {
 			if !ok {
 				got = -1
 			}
-			stagetest.Same(t, tt.want[i], got, rules, tt)
+			must.Equal(t, got, tt.want[i], rules, tt)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestCheckpointAnchor(t *testing.T) {
 			if failed {
 				want = 10210
 			}
-			stagetest.Same(t, want, s.used(at), rules, failed)
+			must.Equal(t, s.used(at), want, rules, failed)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestCheckpointNoUsage(t *testing.T) {
 	stage := must.Get(defineOpencodeCheckpoint().New(checkpointing("2.0.21")))(t)
 	s := stage.(*opencodeCheckpoint)
 	s.sums.Follow(r.View)
-	stagetest.Same(t, 6050, s.used(&policy.Context{View: r.View, Overhead: 1550}))
+	must.Equal(t, s.used(&policy.Context{View: r.View, Overhead: 1550}), 6050)
 }
 
 // Cases 6 to 10: which of the messages stay as text, by name and estimate.
@@ -146,7 +146,7 @@ func TestCheckpointTail(t *testing.T) {
 		if from := checkpointing("2.0.21").kept(list, tt.again); from < len(list) {
 			got, _, _ = strings.Cut(tt.list[from], " ")
 		}
-		stagetest.Same(t, tt.want, got, tt.name)
+		must.Equal(t, got, tt.want, tt.name)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestCheckpointView(t *testing.T) {
 	}
 	r.Fire(policy.Manual, 2, policy.Context{})
 	want := []string{"user: \n</summary>\n\n<recent-context>\n[User]: d\n\n[Assistant]: e\n</recent-context>\n</conversation-checkpoint>"}
-	stagetest.Same(t, want, texts(r))
+	must.Equal(t, texts(r), want)
 	call := r.View.Edits()[0].Call
 	if call.Output != 5000 || call.Input != input || call.Cut == nil || call.Cut.Item != 3 || call.Prefix != "session" || call.Prompt != 681 {
 		t.Errorf("%+v, want input %d cut at 3", call, input)
@@ -206,7 +206,7 @@ func TestCheckpointCutAndOverflow(t *testing.T) {
 		r.Last = policy.Response{Usage: jsonl.Usage{Input: 1000}, Known: true, Message: 1}
 		r.Fire(policy.Prepare, 1, policy.Context{})
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, map[bool]int{true: 1}[auto], len(r.View.Edits()), auto)
+		must.Equal(t, len(r.View.Edits()), map[bool]int{true: 1}[auto], auto)
 	}
 }
 

@@ -42,7 +42,7 @@ off                             | auto: false   | {"Input":199000} | false
 		}
 		r.Last = policy.Response{Usage: usage, Known: true, Message: 1}
 		r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
-		stagetest.Same(t, want, r.View.Epoch() > 0, "compacted")
+		must.Equal(t, r.View.Epoch() > 0, want, "compacted")
 		// The same response is answered once.
 		n := len(r.View.Edits())
 		r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
@@ -74,7 +74,7 @@ by hand     | true  | ["user: What did we do so far?","assistant: "]
 			} else {
 				r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
 			}
-			stagetest.Same(t, want, texts(r))
+			must.Equal(t, texts(r), want)
 			if v := view.CheckAPI(r.View); v != nil {
 				t.Errorf("%v", v)
 			}
@@ -103,7 +103,7 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 			p := keeping(t, count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt
-			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
+			must.Equal(t, compacted(t, c, p).View.Edits()[0].Call.Input, want, count, n)
 		})
 	})
 }

@@ -58,9 +58,9 @@ a frontier                      | ""                      | [[30000,50000],[1],[
 		var got []string
 		for _, e := range r.View.Edits() {
 			got = append(got, ids[e.Target.Item])
-			stagetest.Same(t, "[Old tool result content cleared]", e.New.Text)
+			must.Equal(t, e.New.Text, "[Old tool result content cleared]")
 		}
-		stagetest.Same(t, want, got)
+		must.Equal(t, got, want)
 	})
 }
 
@@ -77,7 +77,7 @@ func TestOpencodePruneOrder(t *testing.T) {
 	for _, e := range r.View.Edits() {
 		got = append(got, e.Target.Item)
 	}
-	stagetest.Same(t, []policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)}, got)
+	must.Equal(t, got, []policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)})
 }
 
 // Failed outputs are no completed parts; a failed command is one where the shell reports it so.
@@ -86,7 +86,7 @@ func TestOpencodePruneErrors(t *testing.T) {
 		c, at := prompts([]int{90000}, []int{1}, []int{1})
 		c.Messages[at["1.1"]].Blocks[0].IsError = true
 		r := stagetest.NewRun(t, c, pruning(t, "bash_errors: %v", shell)).All()
-		stagetest.Same(t, shell, len(r.View.Edits()) > 0, "bash_errors")
+		must.Equal(t, len(r.View.Edits()) > 0, shell, "bash_errors")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestOpencodePruneUnsent(t *testing.T) {
 		c, at := prompts([]int{90000}, []int{1})
 		c.Messages[len(c.Messages)-1].Unsent = unsent
 		r := stagetest.NewRun(t, c, pruning(t, "")).All()
-		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", unsent)
+		must.Equal(t, r.Shown(at["1.1"]) != "", want, unsent)
 	}
 }
 
@@ -135,6 +135,6 @@ false | 1 | false
 			r.View.Join(m)
 		}
 		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
-		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", request)
+		must.Equal(t, r.Shown(at["1.1"]) != "", want, request)
 	})
 }

@@ -133,7 +133,7 @@ the first that does not fit is the last turn | 200     | [900, 0]   | 900 | 4
 			c.Assistant(stagetest.Say(x(turn[1])))
 			c.Prompt(x(last))
 			r := compacted(t, c, keeping(t, "1.18", -1, budget))
-			stagetest.Same(t, from(c, want), kept(r))
+			must.Equal(t, kept(r), from(c, want))
 		})
 	})
 }
@@ -159,7 +159,7 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 			r.View.Join(0)
 			r.View.Join(1)
 			r.Fire(policy.Manual, 0, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, fits, len(kept(r)) == 1, count, window, n)
+			must.Equal(t, len(kept(r)) == 1, fits, count, window, n)
 		}
 	})
 }
@@ -187,7 +187,7 @@ func TestOpencodeTailTurns(t *testing.T) {
 				c.Play(`prompt "and now"; assistant say done`)
 			}
 			r := compacted(t, c, keeping(t, count, turns, 1000))
-			stagetest.Same(t, from(c, 9-2*want), kept(r))
+			must.Equal(t, kept(r), from(c, 9-2*want))
 		})
 	})
 }
@@ -215,7 +215,7 @@ assistant say well  # 3
 		}
 		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - less
 		got := kept(compacted(t, c, keeping(t, "1.18", -1, budget)))
-		stagetest.Same(t, from(c, want), got, stretch, less)
+		must.Equal(t, got, from(c, want), stretch, less)
 	})
 }
 
@@ -225,7 +225,7 @@ func TestOpencodeTailWhole(t *testing.T) {
 	list, _ := stored(c)
 	whole := sizeOf(t, V1_18_34(), list)
 	for budget, want := range map[int][]int{whole - 1: from(c, 1), whole: nil, whole + 1: nil, 1 << 20: nil} {
-		stagetest.Same(t, want, kept(compacted(t, c, keeping(t, "1.18", -1, budget))), budget, whole)
+		must.Equal(t, kept(compacted(t, c, keeping(t, "1.18", -1, budget))), want, budget, whole)
 	}
 }
 
@@ -327,14 +327,14 @@ assistant say "done again"  # 6
 			}
 			// The prompt of 4,000, the call and its result are summarised.
 			head := 1000 + policy.RoundQuarter(len(`Read{"path":"a"}`)) + 100
-			stagetest.Same(t, head+p.Prompt, r.View.Edits()[0].Call.Input, "the summariser is sent")
+			must.Equal(t, r.View.Edits()[0].Call.Input, head+p.Prompt, "the summariser is sent")
 
 			r.View.Join(5)
 			r.View.Join(6)
 			before := r.View.Tokens()
 			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping(t, "1.18", tt.turns, tt.budget))}
 			r.Fire(policy.Manual, 3, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, tt.want, r.Order())
+			must.Equal(t, r.Order(), tt.want)
 			// What is kept is not summarised, nor is the first pair: the summary of 5,000 and the question.
 			head = before - 5000 - policy.RoundQuarter(len(CompactionPrompt))
 			for id := range r.View.Items {
@@ -342,7 +342,7 @@ assistant say "done again"  # 6
 					head -= r.View.Weight(id)
 				}
 			}
-			stagetest.Same(t, head+p.Prompt, r.View.Edits()[1].Call.Input, "the second is sent")
+			must.Equal(t, r.View.Edits()[1].Call.Input, head+p.Prompt, "the second is sent")
 		})
 	}
 }
@@ -367,6 +367,6 @@ not with it                       | 9 | 62   | {"3":1} | 2
 		for m, n := range unsent {
 			c.Messages[m].Unsent = n
 		}
-		stagetest.Same(t, from(c, want), kept(compacted(t, c, keeping(t, "1.18", turns, budget))), name)
+		must.Equal(t, kept(compacted(t, c, keeping(t, "1.18", turns, budget))), from(c, want), name)
 	})
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func pointer[T any](v T) *T { return &v }
@@ -42,7 +41,7 @@ func TestUsable(t *testing.T) {
 			if v.Name == "pinned" {
 				want = test.pinned
 			}
-			stagetest.Same(t, want, v.Usable(test.limit, cfg, max), v.Name, test.limit)
+			must.Equal(t, v.Usable(test.limit, cfg, max), want, v.Name, test.limit)
 		}
 	}
 }
@@ -84,7 +83,7 @@ inf           | 32000
 1e300         | 9007199254740992
 `, func(value string, want int) {
 		env := opencode.Env{opencode.EnvOutputTokenMax: value}
-		stagetest.Same(t, want, env.OutputTokenMax(), value)
+		must.Equal(t, env.OutputTokenMax(), want, value)
 	})
 }
 

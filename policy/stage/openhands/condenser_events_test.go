@@ -39,7 +39,7 @@ func TestCondenserEventsSize(t *testing.T) {
 		r := stagetest.NewRun(t, c, condensing(t, ""))
 		r.Join()
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.Order(), prompts)
+		must.Equal(t, r.Order(), want, prompts)
 	})
 }
 
@@ -56,7 +56,7 @@ func TestCondenserEventsExample(t *testing.T) {
 		t.Fatal(n)
 	}
 	r.Fire(policy.Prepare, 0, policy.Context{})
-	stagetest.Same(t, "m0-m2 summary m65-m119", r.Order())
+	must.Equal(t, r.Order(), "m0-m2 summary m65-m119")
 }
 
 // sourceEvent is an event as the source has it.
@@ -210,7 +210,7 @@ func TestCondenserEventsCount(t *testing.T) {
 		3: c.Answers(stagetest.Result("a", "x"), stagetest.Result("b", "y"), stagetest.Say("and")),
 	} {
 		r := stagetest.NewRun(t, c)
-		stagetest.Same(t, want, events(r.View, policy.ItemID(m)), m)
+		must.Equal(t, events(r.View, policy.ItemID(m)), want, m)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestCondenserEventsTokens(t *testing.T) {
 		r.Overhead = 940
 		r.Join()
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.View.Epoch() > 0, tokens)
+		must.Equal(t, r.View.Epoch() > 0, want, tokens)
 	})
 }
 
@@ -249,7 +249,7 @@ func TestCondenserEventsManual(t *testing.T) {
 		r := stagetest.NewRun(t, c, condensing(t, "manual: %s", manual))
 		r.Join()
 		r.Fire(policy.Manual, 0, policy.Context{})
-		stagetest.Same(t, theWant, r.Order(), prompts)
+		must.Equal(t, r.Order(), theWant, prompts)
 		for _, e := range r.View.Edits() {
 			forgotten := prompts - len(e.Lead) - len(e.Keep)
 			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
@@ -332,7 +332,7 @@ no overflow           | [2,2]     | 300 | overflow: false                  | "" 
 		if want == "" {
 			want = fmt.Sprintf("m0-m%d", len(c.Messages)-1)
 		}
-		stagetest.Same(t, want, r.Order())
+		must.Equal(t, r.Order(), want)
 		for _, e := range r.View.Edits() {
 			if !strings.Contains(e.Reason, reason) {
 				t.Errorf("%s: want %s", e.Reason, reason)

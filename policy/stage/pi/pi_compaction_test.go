@@ -45,7 +45,7 @@ in a run, above the window     | rules: '0.63' | [1000,2000,9001,3000,4000] | su
 off                            | auto: false   | [1000,2000,9001,9500,4000] | ""
 after the last answer          | rules: '0.87' | [1000,2000,3000,4000,9500] | summarize@6
 `, func(_, change string, totals []int, want string) {
-		stagetest.Same(t, want, bench(t, change, totals...).All().Edits())
+		must.Equal(t, bench(t, change, totals...).All().Edits(), want)
 	})
 }
 
@@ -53,7 +53,7 @@ after the last answer          | rules: '0.87' | [1000,2000,3000,4000,9500] | su
 func TestPiOrder(t *testing.T) {
 	totals := []int{1000, 2000, 9000, 3000, 4000}
 	r := bench(t, "", totals...).All()
-	stagetest.Same(t, "summary m5-m9", r.Order())
+	must.Equal(t, r.Order(), "summary m5-m9")
 	e := r.View.Edits()[0]
 	if want := "used 10000 > 9000; summary: a placeholder of 10 tokens"; e.Reason != want {
 		t.Errorf("reason %q, want %q", e.Reason, want)
@@ -83,15 +83,15 @@ func TestPiFiles(t *testing.T) {
 	r.Manual = map[int]bool{7: true}
 	r.All()
 	want := "\n\n<read-files>\n/a\n/b\n</read-files>\n\n<modified-files>\n/c\n</modified-files>\n</summary>" // the newest call stays
-	stagetest.Same(t, want, r.View.Edits()[0].Insert[0].Contents[2].Text)
+	must.Equal(t, r.View.Edits()[0].Insert[0].Contents[2].Text, want)
 }
 
 // A request for a summary that does not fit fails, and is tried again when the agent stops the next time.
 func TestPiFails(t *testing.T) {
 	totals := []int{1000, 2000, 3000, 9500, 9500}
 	r := bench(t, "rules: '0.63', prompt_tokens: 9300, prefix_prompt_tokens: 9300", totals...).All()
-	stagetest.Same(t, "fail@5 m0, fail@6 m0", r.Edits())
-	stagetest.Same(t, 9200, r.View.Edits()[0].Detail["limit_tokens"], "a limit of")
+	must.Equal(t, r.Edits(), "fail@5 m0, fail@6 m0")
+	must.Equal(t, r.View.Edits()[0].Detail["limit_tokens"], 9200, "a limit of")
 }
 
 // The API counts a request: one that exceeds the window is refused, however small Pi's own estimate of it is.
@@ -103,7 +103,7 @@ func TestPiOverflow(t *testing.T) {
 		r := bench(t, "", 1000, 2000, 3000, 4000, 4000)
 		r.Overhead = overhead
 		r.All()
-		stagetest.Same(t, theWant, r.Edits(), overhead)
+		must.Equal(t, r.Edits(), theWant, overhead)
 		for _, e := range r.View.Edits() {
 			if want := "the request of 10612 tokens > 10000, the window"; !strings.HasPrefix(e.Reason, want) {
 				t.Errorf("reason %q, want %q", e.Reason, want)

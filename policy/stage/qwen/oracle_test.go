@@ -43,7 +43,7 @@ type oracleCase struct {
 }
 
 func TestOracle(t *testing.T) {
-	o := stagetest.LoadOracle[oracleCase](t, filepath.Join("testdata", "cases.json"))
+	o := stagetest.LoadCases[stagetest.Oracle[oracleCase]](t, filepath.Join("testdata", "cases.json"))
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]
@@ -51,7 +51,7 @@ func TestOracle(t *testing.T) {
 		params := p.Stages[len(p.Stages)-1].Params
 		for _, want := range c.Thresholds {
 			auto, hard := params.(*QwenCompaction).thresholds(int(want[0]))
-			stagetest.Same(t, want, [3]float64{want[0], auto, hard}, "thresholds: -upstream +got")
+			must.Equal(t, [3]float64{want[0], auto, hard}, want, "thresholds: -upstream +got")
 		}
 		if c.Thresholds != nil {
 			continue

@@ -45,7 +45,7 @@ func TestQwenCompactionThreshold(t *testing.T) {
 		if theWant {
 			want = "summary acknowledgement m3-m4"
 		}
-		stagetest.Same(t, want, r.Order(), window)
+		must.Equal(t, r.Order(), want, window)
 	})
 }
 
@@ -65,9 +65,9 @@ func TestQwenCompactionBreaker(t *testing.T) {
 		}
 		return len(r.View.Edits()) - before
 	}
-	stagetest.Same(t, 3, fails(5))
+	must.Equal(t, fails(5), 3)
 	r.Last = last(178000, 0)
-	stagetest.Same(t, 3, fails(5))
+	must.Equal(t, fails(5), 3)
 	if !strings.Contains(r.View.Edits()[5].Reason, "the last of 3 tries") {
 		t.Errorf("reason %q", r.View.Edits()[5].Reason)
 	}

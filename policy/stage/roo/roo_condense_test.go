@@ -53,7 +53,7 @@ func TestRooCondenseLimit(t *testing.T) {
 		r := before(t, talk(3), condensing(t, "percent: %v", percent), used)
 		r.Window = window
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		stagetest.Same(t, want, r.View.Epoch() > 0, used, window, percent)
+		must.Equal(t, r.View.Epoch() > 0, want, used, window, percent)
 	})
 }
 
@@ -67,7 +67,7 @@ func TestRooCondenseKeeps(t *testing.T) {
 `, func(keep int, want string) {
 		r := before(t, talk(6), condensing(t, "keep: %v", keep), 171000)
 		r.Fire(policy.Manual, 6, policy.Context{})
-		stagetest.Same(t, want, r.Order(), keep)
+		must.Equal(t, r.Order(), want, keep)
 	})
 }
 
@@ -82,7 +82,7 @@ func TestRooCondenseCuts(t *testing.T) {
 `, func(rounds int, change, want, edits string) {
 		r := before(t, talk(rounds), condensing(t, change), 175000)
 		r.Fire(policy.Prepare, rounds, policy.Context{})
-		stagetest.Same(t, want, r.Order(), rounds)
-		stagetest.Same(t, edits, r.Edits(), rounds)
+		must.Equal(t, r.Order(), want, rounds)
+		must.Equal(t, r.Edits(), edits, rounds)
 	})
 }

@@ -114,10 +114,7 @@ func (c *Convo) User(class session.Class, parts ...BlockText) int {
 
 // Attach appends an attachment of a type.
 func (c *Convo) Attach(kind string, parts ...BlockText) int {
-	m := session.Message{Attachment: kind}
-	m.Role = session.User
-	m.Class = session.ClassAttachment
-	return c.Add(m, parts...)
+	return c.Add(session.Message{Attachment: kind, Role: session.User, Class: session.ClassAttachment}, parts...)
 }
 
 // Prompt appends a typed prompt.
@@ -138,11 +135,7 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 			stop = "tool_use"
 		}
 	}
-	m := session.Message{Model: c.Model, StopReason: stop}
-	m.Role = session.Assistant
-	m.Class = session.ClassResponse
-	m.HasUsage = true
-	at := c.Add(m, parts...)
+	at := c.Add(session.Message{Model: c.Model, StopReason: stop, Role: session.Assistant, Class: session.ClassResponse, HasUsage: true}, parts...)
 	c.Requests = append(c.Requests, session.APICall{N: len(c.Requests) + 1, Message: at})
 	return at
 }
@@ -190,30 +183,31 @@ func (c *Convo) Play(format string, args ...any) *Convo {
 func (c *Convo) play(said []string) {
 	var parts []BlockText
 	for p := said[1:]; len(p) > 1; {
-		n := 2
+		var part BlockText
+		n := 3
 		switch p[0] {
 		case "say":
-			parts = append(parts, Say(p[1]))
+			part = Say(p[1])
+			n = 2
 		case "think":
-			parts = append(parts, Think(p[1]))
-		case "result":
-			parts = append(parts, Result(p[1], p[2]))
-			n = 3
-		case "failing":
-			parts = append(parts, Failing(p[1], p[2]))
-			n = 3
-		case "image":
-			parts = append(parts, Results(p[1], p[2], Image))
-			n = 3
+			part = Think(p[1])
+			n = 2
 		case "picture":
-			parts = append(parts, Block(jsonl.KindImage, "image", ""))
+			part = Block(jsonl.KindImage, "image", "")
+			n = 2
+		case "result":
+			part = Result(p[1], p[2])
+		case "failing":
+			part = Failing(p[1], p[2])
+		case "image":
+			part = Results(p[1], p[2], Image)
 		case "use":
-			parts = append(parts, Use(p[1], p[2]))
-			n = 3
+			part = Use(p[1], p[2])
 		case "calling":
-			parts = append(parts, Calling(p[1], p[2], p[3]))
+			part = Calling(p[1], p[2], p[3])
 			n = 4
 		}
+		parts = append(parts, part)
 		p = p[n:]
 	}
 	switch said[0] {
@@ -373,20 +367,17 @@ func BoundaryAt(line int) session.Boundary {
 // Order lists, per item of the view, a message or the label of what a policy put in: "m0 summary m5-m8".
 func (r *Bench) Order() string {
 	var list []string
-	last := -2 // message
 	for id := range r.View.Items {
 		name := fmt.Sprintf("m%d", id)
 		if sy := r.View.Synthetic(id); sy != nil {
-			last = -2
-			list = append(list, sy.Label)
-		} else if n := len(list) - 1; int(id) == last+1 {
-			last++
+			name = sy.Label
+		}
+		if n := len(list) - 1; n >= 0 && strings.HasSuffix(list[n], fmt.Sprintf("m%d", id-1)) {
 			first, _, _ := strings.Cut(list[n], "-")
 			list[n] = first + "-" + name
-		} else {
-			last = int(id)
-			list = append(list, name)
+			continue
 		}
+		list = append(list, name)
 	}
 	return strings.Join(list, " ")
 }
@@ -434,13 +425,5 @@ func Failing(id, text string) BlockText {
 // Registry returns a registry of the given stages.
 func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	t.Helper()
-	r := must.Get(policy.NewRegistry(policy.Family{Name: "test", Stages: definitions}))(t)
-	must.Do(t, r.Check())
-	return r
-}
-
-// Same fails a test whose result is not the one that is wanted; of says what it belongs to.
-func Same[T any](t testing.TB, want, got T, of ...any) {
-	t.Helper()
-	must.Equal(t, got, want, of...)
+	return must.Get(policy.NewRegistry(policy.Family{Name: "test", Stages: definitions}))(t)
 }

@@ -32,9 +32,7 @@ func Start(t testing.TB, def policy.Definition, params any, args ...any) Named {
 // Params is a stage's parameters where a policy sets some, in the form of fmt.Sprintf: "keep: %d, tools: [Read]".
 func Params(t testing.TB, def policy.Definition, set string, args ...any) any {
 	t.Helper()
-	f := policy.Family{Name: "test", Stages: []policy.Definition{def}}
-	reg := must.Get(policy.NewRegistry(f))(t)
-	return must.Get(policy.Decode("test", fmt.Appendf(nil, "stages: ["+def.Name+": {"+set+"}]", args...), reg, nil))(t).Stages[0].Params
+	return must.Get(policy.Decode("test", fmt.Appendf(nil, "stages: ["+def.Name+": {"+set+"}]", args...), Registry(t, def), nil))(t).Stages[0].Params
 }
 
 // Bench goes through a conversation as the engine does: ingest, prepare, project, respond, turn end.
@@ -57,7 +55,6 @@ type Bench struct {
 	Warned    func(line int, message string)
 
 	Last    policy.Response
-	Seen    []int // edits of the view before each request was prepared
 	Payload []int // payload tokens at each request
 }
 
@@ -114,15 +111,13 @@ func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 			c.Shared = s.Def.Shared.Params
 		}
 		edits, err := s.Stage.Run(&c)
+		for i := 0; i < len(edits) && err == nil; i++ {
+			edits[i].Stage = s.Def.Name
+			edits[i].Request = k + 1
+			_, err = r.View.Apply(edits[i])
+		}
 		if err != nil {
 			r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
-		}
-		for _, e := range edits {
-			e.Stage = s.Def.Name
-			e.Request = k + 1
-			if _, err := r.View.Apply(e); err != nil {
-				r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
-			}
 		}
 	}
 }
@@ -213,7 +208,6 @@ func (w *steps) request(k int, msg *session.Message) {
 	if at, ok := w.At[k]; ok {
 		now = at
 	}
-	w.Seen = append(w.Seen, len(w.View.Edits()))
 	w.Fire(policy.Prepare, k, policy.Context{Now: now})
 	w.Fire(policy.Project, k, policy.Context{Now: now})
 	w.Payload = append(w.Payload, w.Overhead+w.View.PayloadTokens())

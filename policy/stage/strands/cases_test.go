@@ -125,7 +125,7 @@ func TestCases(t *testing.T) {
 	for _, tt := range f.Cases {
 		r := converse(t, tt.List, tt.Window)
 		r.Fire(policy.TurnEnd, 0, policy.Context{})
-		stagetest.Same(t, tt.End, stateOf(r, tt.List), tt.Seed)
+		must.Equal(t, stateOf(r, tt.List), tt.End, tt.Seed)
 		if len(tt.End.Kept) < len(tt.List) {
 			slid++
 		}
@@ -136,7 +136,7 @@ func TestCases(t *testing.T) {
 				r.Window = 1 // no more can be done
 			}
 			r.Fire(policy.Prepare, 0, policy.Context{})
-			stagetest.Same(t, want, stateOf(r, tt.List), tt.Seed, i+1, len(tt.Steps))
+			must.Equal(t, stateOf(r, tt.List), want, tt.Seed, i+1, len(tt.Steps))
 			reduced++
 		}
 	}

@@ -35,7 +35,7 @@ func TestSlidingWindowLimits(t *testing.T) {
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
-		stagetest.Same(t, want, left, 2*turns-1, messages)
+		must.Equal(t, left, want, 2*turns-1, messages)
 	})
 }
 
@@ -82,7 +82,7 @@ round  | [0,11,12]
 			}
 		}
 		r.All()
-		stagetest.Same(t, want, got, cut)
+		must.Equal(t, got, want, cut)
 	})
 	// Two are the first message and the results about to be sent: without their call they cannot stand.
 	must.Rows(t, `
@@ -98,7 +98,7 @@ round  | [0,11,12]
 		left := 0
 		r.Each = func(int) { left = r.View.Len() }
 		r.All()
-		stagetest.Same(t, left, want, messages)
+		must.Equal(t, want, left, messages)
 	})
 }
 
@@ -121,8 +121,8 @@ func TestSlidingWindowFollows(t *testing.T) {
 		}
 	}
 	r.All()
-	stagetest.Same(t, []policy.ItemID{8, 9, 10, 11}, r.View.IDs())
-	stagetest.Same(t, 3, strings.Count(r.Edits(), "remove@"), r.Edits())
+	must.Equal(t, r.View.IDs(), []policy.ItemID{8, 9, 10, 11})
+	must.Equal(t, strings.Count(r.Edits(), "remove@"), 3, r.Edits())
 }
 
 // In Python the oldest results are cut first, and the window slides the next time.
@@ -142,7 +142,7 @@ func TestSlidingWindowTruncate(t *testing.T) {
 		r.Join()
 		for i, left := range want {
 			r.Fire(policy.TurnEnd, i, policy.Context{})
-			stagetest.Same(t, left, r.View.Len(), chars, i+1)
+			must.Equal(t, r.View.Len(), left, chars, i+1)
 			if shown := r.Shown(2); i == 0 && chars > 400 && !strings.Contains(shown, "...\n\n... [truncated: 1 chars removed] ...\n\n...") {
 				t.Errorf("%q", shown)
 			}
@@ -167,6 +167,6 @@ func TestSlidingWindowProactive(t *testing.T) {
 		r.Join()
 		r.Window, r.Overhead = window, 1 // 700 tokens
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.View.Len(), window)
+		must.Equal(t, r.View.Len(), want, window)
 	})
 }

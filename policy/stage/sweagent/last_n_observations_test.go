@@ -58,7 +58,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 				masked++
 			}
 			compared++
-			stagetest.Same(t, want, r.Shown(m), number, i)
+			must.Equal(t, r.Shown(m), want, number, i)
 		}
 	}
 	t.Logf("%d cases, %d results, %d masked", len(list), compared, masked)
@@ -77,7 +77,7 @@ func TestLastNObservationsSteps(t *testing.T) {
 `, func(n, polling int, want string) {
 		c := stagetest.Uses(5)
 		r := stagetest.NewRun(t, c, masking(t, "n: %v, polling: %v", n, polling)).All()
-		stagetest.Same(t, want, r.Edits(), n, polling)
+		must.Equal(t, r.Edits(), want, n, polling)
 	})
 }
 
@@ -87,5 +87,5 @@ func TestLastNObservationsPrompts(t *testing.T) {
 	first := c.Call("a", "Read", 40)
 	c.Play(`assistant say done; prompt more; call b Read 40; assistant say done`)
 	r := stagetest.NewRun(t, c, masking(t, "n: 1")).All()
-	stagetest.Same(t, fmt.Sprintf("clear@4 m%d", first), r.Edits())
+	must.Equal(t, r.Edits(), fmt.Sprintf("clear@4 m%d", first))
 }

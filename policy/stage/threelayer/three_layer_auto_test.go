@@ -156,7 +156,7 @@ func TestThreeLayerLoop(t *testing.T) {
 			told[e.Trigger]++
 		}
 	}
-	stagetest.Same(t, compactions, told, "compactions")
+	must.Equal(t, told, compactions, "compactions")
 }
 
 func TestThreeLayerAutoThreshold(t *testing.T) {
@@ -173,13 +173,13 @@ func TestThreeLayerAutoThreshold(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.View.Epoch() > 0, n)
+		must.Equal(t, r.View.Epoch() > 0, want, n)
 		if !want {
 			return
 		}
 		e := r.View.Edits()[0]
 		// 44 characters of prompt and the first 80,000 of the source; the summary stops at 2,000 tokens.
-		stagetest.Same(t, &policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call, "call")
+		must.Equal(t, e.Call, &policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, "call")
 		if got := e.Insert[0].Contents; len(got) != 2 || got[0].Text != "[Compressed]\n\n" || got[1].Tokens != 2000 {
 			t.Errorf("summary %+v", got)
 		}
@@ -219,7 +219,7 @@ a😀b | 2 | a
 ""  | 0 | ""
 é   | 1 | é
 `, func(text string, n int, want string) {
-		stagetest.Same(t, want, measure.FirstUnits(text, n), text, n)
+		must.Equal(t, measure.FirstUnits(text, n), want, text, n)
 	})
 }
 
@@ -275,6 +275,6 @@ func TestThreeLayerAutoLimits(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.View.Epoch() > 0, n, p.Threshold)
+		must.Equal(t, r.View.Epoch() > 0, want, n, p.Threshold)
 	})
 }

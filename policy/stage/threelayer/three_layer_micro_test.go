@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -30,9 +31,9 @@ func TestThreeLayerMicro(t *testing.T) {
 			}
 			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), &tt.p)).All()
-			stagetest.Same(t, tt.want, r.Edits())
+			must.Equal(t, r.Edits(), tt.want)
 			for _, e := range r.View.Edits() {
-				stagetest.Same(t, "[Previous tool result compacted]", e.New.Text)
+				must.Equal(t, e.New.Text, "[Previous tool result compacted]")
 			}
 		})
 	}
@@ -48,5 +49,5 @@ func TestThreeLayerMicroArrays(t *testing.T) {
 	}
 	c.Play(`call c Other 10; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), nil)).All()
-	stagetest.Same(t, fmt.Sprintf("clear@5 m%d.1", old), r.Edits())
+	must.Equal(t, r.Edits(), fmt.Sprintf("clear@5 m%d.1", old))
 }
