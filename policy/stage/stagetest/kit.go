@@ -206,6 +206,8 @@ func (c *Convo) play(said []string) {
 		case "calling":
 			part = Calling(p[1], p[2], p[3])
 			n = 4
+		default: // a message without parts
+			n = len(p)
 		}
 		parts = append(parts, part)
 		p = p[n:]
