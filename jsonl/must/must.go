@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -80,11 +82,13 @@ func JSON(t testing.TB, text string, into any) {
 }
 
 // Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ".
-// A cell is JSON where its parameter is no string or it is quoted. The lines under a row that begin with a tab are its steps, which
-// a function with one parameter more than a row has cells gets as a []string. A row whose call fails the test is named.
+// A cell is JSON where its parameter is no string or it is quoted; {x*400} in it is x 400 times. The lines under a row that begin
+// with a tab are its steps, which a function with one parameter more than a row has cells gets as a []string. A row whose call
+// fails the test is named.
 func Rows(t *testing.T, text string, call any) {
 	t.Helper()
 	f := reflect.ValueOf(call)
+	repeated := regexp.MustCompile(`\{([^{}]*)\*(\d+)\}`)
 	var rows []string
 	steps := map[int][]string{}
 	for line := range strings.Lines(strings.TrimSpace(text)) {
@@ -99,7 +103,12 @@ func Rows(t *testing.T, text string, call any) {
 		var in []reflect.Value
 		for i, cell := range strings.Split(row, " | ") {
 			v := reflect.New(f.Type().In(i))
-			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
+			cell = repeated.ReplaceAllStringFunc(strings.TrimSpace(cell), func(s string) string {
+				m := repeated.FindStringSubmatch(s)
+				n, _ := strconv.Atoi(m[2])
+				return strings.Repeat(m[1], n)
+			})
+			if v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
 				v.Elem().SetString(cell)
 			} else {
 				JSON(t, cell, v.Interface())

@@ -9,18 +9,15 @@ import (
 
 // TestUsage: the input of a count includes what the cache read and wrote.
 func TestUsage(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		is   usage
-		want foreign.Usage
-	}{
-		{"read", usage{Input: 100, Cached: 60, Output: 5}, foreign.Usage{Input: 40, CacheRead: 60, Output: 5}},
-		{"read and written", usage{Input: 100, Cached: 60, Written: 30, Output: 5}, foreign.Usage{Input: 10, CacheRead: 60, CacheWrite: 30, Output: 5}},
-		{"more written than there is", usage{Input: 100, Cached: 60, Written: 90}, foreign.Usage{CacheRead: 60, CacheWrite: 40}},
-		{"negative", usage{Input: 100, Written: -1}, foreign.Usage{Input: 100}},
-	} {
-		got := c.is.usage("")
+	must.Rows(t, `
+# name | is | want
+read                       | {"Cached":60,"Input":100,"Output":5} | {"CacheRead":60,"Input":40,"Output":5}
+read and written           | {"Cached":60,"Input":100,"Output":5,"Written":30} | {"CacheRead":60,"CacheWrite":30,"Input":10,"Output":5}
+more written than there is | {"Cached":60,"Input":100,"Written":90} | {"CacheRead":60,"CacheWrite":40}
+negative                   | {"Input":100,"Written":-1}           | {"Input":100}
+`, func(name string, is usage, want foreign.Usage) {
+		got := is.usage("")
 		got.Details = nil
-		must.Equal(t, got, &c.want, c.name)
-	}
+		must.Equal(t, got, &want, name)
+	})
 }
