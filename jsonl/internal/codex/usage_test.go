@@ -11,10 +11,10 @@ import (
 func TestUsage(t *testing.T) {
 	must.Rows(t, `
 # name | is | want
-read                       | {"Cached":60,"Input":100,"Output":5} | {"CacheRead":60,"Input":40,"Output":5}
-read and written           | {"Cached":60,"Input":100,"Output":5,"Written":30} | {"CacheRead":60,"CacheWrite":30,"Input":10,"Output":5}
-more written than there is | {"Cached":60,"Input":100,"Written":90} | {"CacheRead":60,"CacheWrite":40}
-negative                   | {"Input":100,"Written":-1}           | {"Input":100}
+read                       | {"cached_input_tokens":60,"input_tokens":100,"output_tokens":5} | {"cache_read_input_tokens":60,"input_tokens":40,"output_tokens":5}
+read and written           | {"cached_input_tokens":60,"input_tokens":100,"output_tokens":5,"cache_write_input_tokens":30} | {"cache_read_input_tokens":60,"cache_creation_input_tokens":30,"input_tokens":10,"output_tokens":5}
+more written than there is | {"cached_input_tokens":60,"input_tokens":100,"cache_write_input_tokens":90} | {"cache_read_input_tokens":60,"cache_creation_input_tokens":40}
+negative                   | {"input_tokens":100,"cache_write_input_tokens":-1}           | {"input_tokens":100}
 `, func(name string, is usage, want foreign.Usage) {
 		got := is.usage("")
 		got.Details = nil
