@@ -283,7 +283,7 @@ func TestOneBill(t *testing.T) {
 				want = ">= 0.27"
 			}
 			switch {
-			case format == "ndjson" || format == "rows" || format == "csv" && !strings.Contains("cost sessions resume compare sweep", command):
+			case format == "ndjson" || format == "rows" || format == "csv" && !slices.Contains(strings.Fields("cost sessions resume compare sweep"), command):
 				return // rows are of other things
 			case format == "json" || format == "csv":
 				want = "0.273"
@@ -432,7 +432,7 @@ less                  | 0.22 USD | the client reports
 no price              | known (the client reports 0.09 USD for what has no price) | no such text
 `, func(name, text, not string) {
 		eachMoney(filepath.Join(billFolder(t, "total: "+name), "p", "s.jsonl"), func(command, format string, line []string) {
-			if !strings.Contains("text table html markdown", format) {
+			if !slices.Contains(strings.Fields("text table html markdown"), format) {
 				return
 			}
 			got, want := strings.ReplaceAll(printed(t, line...), "&nbsp;", " "), text

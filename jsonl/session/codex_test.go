@@ -259,8 +259,6 @@ func TestForeignParent(t *testing.T) {
 // TestCodexOrder: what a compaction leaves stands in the recorded order, with each of its texts as a message, and its own
 // response is no request.
 func TestCodexOrder(t *testing.T) {
-	const order = "list the files|<skills_instructions>\nlist\n</skills_instructions>|<permissions instructions>\nall\n</permissions instructions>|# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nshort\n</INSTRUCTIONS>|<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>|count them|"
-	const head = "Another language model started to solve this problem and produced a summary of its thinking process. Use it:\n"
 	must.Rows(t, `
 # name | kept | usage | triggers
 local  | ["list the files|<skills_instructions>\nlist\n</skills_instructions>|<permissions instructions>\nall\n</permissions instructions>|\u0023 AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nshort\n</INSTRUCTIONS>|<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>|count them|Another language model started to solve this problem and produced a summary of its thinking process. Use it:\nTwo files were listed.", "list the files|count them|Another language model started to solve this problem and produced a summary of its thinking process. Use it:\nAll is counted."] | [{"Input":1040,"Output":10},{"Input":750,"Output":6}] | auto manual

@@ -25,7 +25,6 @@ func model(t *testing.T, id string) price.Model {
 }
 
 func TestCost(t *testing.T) {
-	const million = 1_000_000
 	must.Rows(t, `
 # what | model | in | output | want
 plain input | claude-opus-4-6 | {"uncached": 1000000} | 0 | 5

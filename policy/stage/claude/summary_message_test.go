@@ -16,9 +16,6 @@ import (
 func TestSummaryMessage(t *testing.T) {
 	const summary = "<summary>\n1. Primary Request and Intent:\n   Fix it.\n</summary>"
 	const response = "<analysis>\nFirst this.\n\n\n\nThen that.\n</analysis>\n\n" + summary
-	const first = "This session is being continued from a previous conversation that ran out of context. "
-	const path = "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: /t.jsonl"
-	const last = " without asking the user any further questions. Continue with the last task that you were asked to work on."
 	must.Rows(t, `
 # name | text | want
 2.1.19, automatic      | {"Auto":true,"Transcript":"/t.jsonl", "Version":"2.1.19"} | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nAnalysis:\nFirst this.\n\nThen that.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it.\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: /t.jsonl\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
@@ -225,38 +222,38 @@ func TestCorpusSummaryMessages(t *testing.T) {
 }
 
 func TestSummaryMessageVersions(t *testing.T) {
-	const (
-		old    = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done."
-		now    = "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done"
-		leftIt = "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-		left   = "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-		resume = "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
-	)
+	texts := map[string]string{
+		"old":    "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done.",
+		"now":    "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done",
+		"leftIt": "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on.",
+		"left":   "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on.",
+		"resume": "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened.",
+	}
 	must.Rows(t, `
 # version | body | last
-1.0.128 | "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done." | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.0.76  | "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done." | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.0   | "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done." | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.6   | "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done." | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.7   | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.8   | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.10  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.37  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.38  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.39  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.50  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.51  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.63  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.64  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
-2.1.68  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-2.1.69  | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
-2.1.100 | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
-2.2.0   | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
-""      | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done" | "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-`, func(version, body, theLast string) {
-		for auto, last := range map[bool]string{true: theLast, false: ""} {
+1.0.128 | old | leftIt
+2.0.76  | old | leftIt
+2.1.0   | old | leftIt
+2.1.6   | old | leftIt
+2.1.7   | now | leftIt
+2.1.8   | now | leftIt
+2.1.10  | now | leftIt
+2.1.37  | now | leftIt
+2.1.38  | now | left
+2.1.39  | now | left
+2.1.50  | now | left
+2.1.51  | now | left
+2.1.63  | now | left
+2.1.64  | now | resume
+2.1.68  | now | left
+2.1.69  | now | resume
+2.1.100 | now | resume
+2.2.0   | now | resume
+""      | now | leftIt
+`, func(version, body, asked string) {
+		for auto, last := range map[bool]string{true: texts[asked], false: ""} {
 			got := SummaryText{Version: version, Auto: auto}.Message("what was done")
-			must.Equal(t, got, body+last, version, auto)
+			must.Equal(t, got, texts[body]+last, version, auto)
 		}
 	})
 }

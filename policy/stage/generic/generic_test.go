@@ -152,9 +152,10 @@ not a tool's                         | read; read; test; test             | excl
 				input = "{" + input + "}"
 			}
 			result, answer := results[says], "result"
-			if says == "fails" {
+			switch says {
+			case "fails":
 				answer = "failing"
-			} else if says == "" {
+			case "":
 				result = long
 			}
 			c.Play(`assistant calling t%d %s %q; answers %s t%d %q`, i, tool, input, answer, i, result)
