@@ -76,14 +76,14 @@ func (w *workflow) run(t *testing.T, inputs map[string]string) result {
 	t.Helper()
 	var r result
 	pathFile := filepath.Join(w.temp, "path")
-	must.Do(t, os.WriteFile(pathFile, nil, 0o600))
+	writeFile(t, pathFile, "")
 	for i, s := range w.action.Runs.Steps {
 		if r.path = w.path; i == 0 && w.path != nil {
 			continue
 		}
 		script, summary := filepath.Join(w.temp, "script.sh"), filepath.Join(w.temp, "summary")
 		for path, text := range map[string]string{script: s.Run, summary: ""} {
-			must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+			writeFile(t, path, text)
 		}
 		env := append(os.Environ(), "CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+w.workspace, "GITHUB_ACTION_PATH="+w.source,
 			"GITHUB_PATH="+pathFile, "GITHUB_STEP_SUMMARY="+summary, "RUNNER_TEMP="+w.temp)
@@ -159,7 +159,7 @@ func TestAction(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.jsonl": string(session), "ctxkit.yaml": check("0"), "worse.yaml": check("5"), hostile: check("0"), "-v.yaml": check("0"),
 	} {
-		must.Do(t, os.WriteFile(filepath.Join(w.workspace, name), []byte(text), 0o600))
+		writeFile(t, filepath.Join(w.workspace, name), text)
 	}
 	for _, c := range []struct {
 		name    string

@@ -66,7 +66,7 @@ func adapterSessions(t *testing.T) []string {
 	root := os.Getenv("CTXKIT_CORPUS")
 	if root == "" {
 		var list []string
-		for _, name := range []string{"compaction.jsonl", "microcompact.jsonl", "parallel-tools.jsonl", "thinking.jsonl", "compaction-1.0.jsonl", "lost.jsonl", "replacement.jsonl", "preserved.jsonl"} {
+		for _, name := range strings.Fields("compaction.jsonl microcompact.jsonl parallel-tools.jsonl thinking.jsonl compaction-1.0.jsonl lost.jsonl replacement.jsonl preserved.jsonl") {
 			list = append(list, filepath.Join("..", "testdata", "sessions", name))
 		}
 		return list

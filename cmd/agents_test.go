@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -57,7 +56,7 @@ func TestAgentsTable(t *testing.T) {
 		}
 		row(&f, strings.Join(places, ", "))
 	}
-	path := filepath.Join("..", "docs", "agents.md")
+	path := "../docs/agents.md"
 	doc := must.Get(os.ReadFile(path))(t)
 	const begin, end = "<!-- the readers' declarations: go test ./cmd -run TestAgentsTable -update -->\n", "<!-- end of the declarations -->\n"
 	before, rest, ok := bytes.Cut(doc, []byte(begin))

@@ -134,7 +134,7 @@ func checkReplays(t *testing.T, path string, equal func(before, after string) bo
 // compaction of this session. The cause is not known.
 func attachesOtherwise(path, name string) bool {
 	return strings.HasPrefix(filepath.Base(path), "claude-2.1.122-auto1-13f970") &&
-		slices.Contains([]string{"claude-code-2.1.12", "claude-code-2.1.19", "claude-code-2.1", "claude-code-2.1.25", "claude-code-2.1.30", "claude-code-2.1.51", "claude-code-2.1.69", "claude-code-2.1.75"}, name)
+		slices.Contains(strings.Fields("claude-code-2.1.12 claude-code-2.1.19 claude-code-2.1 claude-code-2.1.25 claude-code-2.1.30 claude-code-2.1.51 claude-code-2.1.69 claude-code-2.1.75"), name)
 }
 
 // linted are the findings in a session: where they are and of which kind.
@@ -279,7 +279,7 @@ func TestAnonymizeCorpus(t *testing.T) {
 // Sessions of other agents become sessions of the same agents.
 func TestAnonymizeAgents(t *testing.T) {
 	t.Parallel()
-	names := must.Get(filepath.Glob(filepath.Join("..", "jsonl", "internal", "*", "testdata", "*.json*")))(t)
+	names := must.Get(filepath.Glob("../jsonl/internal/*/testdata/*.json*"))(t)
 	known := map[string]bool{"kilo": true, "cline": true, "cline-cli": true, "roo-code": true} // OpenCode's form; trees of files: see TestAnonymizeTree
 	for i, name := range names {
 		reader := filepath.Base(filepath.Dir(filepath.Dir(name)))

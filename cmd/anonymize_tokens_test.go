@@ -34,7 +34,7 @@ func (d *drift) add(before, after *replay.Timeline, share float64) {
 			if over := float64(e.Detail["over"]); e.Kind == "refuse" && over <= share*(float64(e.Before)-over) {
 				continue
 			}
-			fmt.Fprintln(&b, at(e.Request), e.Stage, e.Kind, len(e.Targets))
+			fmt.Fprintln(&b, requestOf(e.Request), e.Stage, e.Kind, len(e.Targets))
 		}
 		return peak, sum, b.String()
 	}
@@ -125,8 +125,8 @@ func (d *drift) hold(t *testing.T, name string, half, most float64) {
 	}
 }
 
-// at is a request, -1 behind the last.
-func at(request *int) int {
+// requestOf is a request, -1 behind the last.
+func requestOf(request *int) int {
 	if request == nil {
 		return -1
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,73 +21,81 @@ const module = "github.com/ctxkit/ctxkit"
 
 // arrows says what a package of this module may import of it: a package may import those below it and its own
 // folder's. docs/internals/architecture.md draws them.
-var arrows = map[string][]string{
-	"jsonl/scan":              {},
-	"jsonl":                   {"jsonl/scan"},
-	"jsonl/names":             {},
-	"jsonl/database":          {},
-	"jsonl/foreign":           {"jsonl", "jsonl/database", "jsonl/scan"},
-	"jsonl/memo":              {"jsonl"},
-	"jsonl/requests":          {"jsonl", "jsonl/scan"},
-	"jsonl/pattern":           {},
-	"jsonl/internal/copilot":  {"jsonl", "jsonl/foreign"},
-	"jsonl/internal/gemini":   {"jsonl", "jsonl/foreign", "jsonl/scan"},
-	"jsonl/internal/pi":       {"jsonl", "jsonl/foreign"},
-	"jsonl/internal/cline":    {"jsonl/foreign"},
-	"jsonl/internal/codex":    {"jsonl", "jsonl/foreign"},
-	"jsonl/internal/kimi":     {"jsonl", "jsonl/foreign"},
-	"jsonl/internal/qwen":     {"jsonl", "jsonl/foreign"},
-	"jsonl/internal/tables":   {"jsonl", "jsonl/database", "jsonl/foreign"},
-	"jsonl/internal/opencode": {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan"},
-	"jsonl/session":           {"jsonl", "jsonl/database", "jsonl/foreign", "jsonl/scan", "jsonl/memo", "jsonl/internal/cline", "jsonl/internal/codex", "jsonl/internal/copilot", "jsonl/internal/gemini", "jsonl/internal/kimi", "jsonl/internal/opencode", "jsonl/pattern", "jsonl/internal/pi", "jsonl/internal/qwen", "jsonl/requests", "jsonl/internal/tables"},
-	"jsonl/internal/outline":  {"jsonl/must", "jsonl/session"},
-	"jsonl/lint":              {"jsonl", "jsonl/foreign", "jsonl/requests", "jsonl/session"},
-	"jsonl/synth":             {"jsonl", "jsonl/scan"},
-	"jsonl/anonymize":         {"jsonl", "jsonl/foreign", "jsonl/pattern", "jsonl/requests", "jsonl/scan"},
-	"policy/strict":           {"jsonl/pattern"},
-	"policy/condition":        {"jsonl/pattern", "policy/strict"},
-	"policy":                  {"jsonl", "jsonl/session", "policy/condition", "policy/strict"},
-	"policy/view":             {"jsonl", "jsonl/session", "policy"},
-	"policy/stage":            {"policy", "policy/stage/..."},
-	"policy/stage/stagetest":  {"jsonl/must", "jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/stage/measure", "policy/view"},
-	"policy/stage/...":        {"jsonl", "jsonl/names", "jsonl/pattern", "jsonl/session", "policy", "policy/strict", "policy/stage/measure", "policy/stage/summarize"},
-	"policy/preset":           {"jsonl", "jsonl/session", "policy", "policy/strict"},
-	"replay/internal/record":  {"jsonl", "jsonl/session", "policy", "policy/stage", "policy/view", "replay/cache", "replay/exact", "replay/price", "replay/regret", "replay/tokens", "replay/wire"},
-	"replay/bill":             {"jsonl", "jsonl/session", "replay/cache", "replay/price"},
-	"replay/internal/account": {"jsonl", "jsonl/session", "policy", "policy/view", "replay/bill", "replay/cache", "replay/price"},
-	"replay/internal/engine": {"jsonl", "jsonl/session", "policy", "policy/condition", "policy/view", "replay/category", "replay/diff", "replay/internal/account", "replay/internal/record",
-		"replay/price", "replay/tokens", "replay/trace", "replay/wire"},
-	"replay": {"jsonl", "jsonl/session", "policy", "policy/preset", "policy/view", "replay/bill", "replay/cache", "replay/internal/account", "replay/internal/engine", "replay/internal/record",
-		"replay/price", "replay/regret", "replay/tokens", "replay/trace", "replay/wire"},
-	"replay/backtest":      {"jsonl/session", "policy", "replay", "replay/bill", "replay/cache", "replay/price", "replay/tokens"},
-	"replay/cache":         {},
-	"replay/category":      {"jsonl", "jsonl/session", "policy", "policy/view"},
-	"replay/check":         {"policy", "policy/strict", "replay", "replay/compare", "replay/exact", "replay/interval", "replay/price"},
-	"replay/compare":       {"jsonl/session", "policy", "policy/preset", "replay", "replay/bill", "replay/exact", "replay/interval", "replay/price", "replay/regret"},
-	"replay/diff":          {"jsonl", "jsonl/session", "policy", "policy/view"},
-	"replay/exact":         {"jsonl/pattern"},
-	"replay/interval":      {"replay/exact"},
-	"replay/payloads":      {"jsonl", "jsonl/pattern", "jsonl/requests", "jsonl/scan", "jsonl/session", "policy", "policy/view", "replay", "replay/wire"},
-	"replay/predict":       {"policy", "replay", "replay/exact", "replay/interval"},
-	"replay/price":         {"jsonl/pattern", "policy/strict", "replay/cache", "replay/exact"},
-	"replay/regret":        {"jsonl", "jsonl/pattern", "jsonl/scan", "jsonl/session", "policy", "replay/exact", "replay/price"},
-	"replay/spend":         {"jsonl/session", "replay", "replay/backtest", "replay/bill", "replay/cache", "replay/price"},
-	"replay/stats":         {"jsonl", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/bill", "replay/category", "replay/price", "replay/spend", "replay/tokens"},
-	"replay/sweep":         {"policy", "policy/strict", "replay", "replay/compare", "replay/exact"},
-	"replay/tokens":        {"jsonl", "jsonl/session", "policy", "replay/exact", "replay/tokens/bpe"},
-	"replay/tokens/bpe":    {},
-	"replay/trace":         {"jsonl", "jsonl/session", "policy", "policy/view", "replay/category", "replay/diff"},
-	"replay/why":           {"jsonl", "jsonl/requests", "policy", "policy/view", "replay", "replay/backtest", "replay/bill", "replay/cache", "replay/price", "replay/spend", "replay/stats"},
-	"replay/wire":          {"jsonl", "jsonl/pattern", "jsonl/session", "policy", "policy/view", "replay/price"},
-	"report":               {"jsonl", "jsonl/anonymize", "jsonl/lint", "jsonl/pattern", "jsonl/requests", "jsonl/session", "policy", "policy/view", "replay", "replay/...", "report/parquet"},
-	"report/parquet":       {},
-	"report/golden":        {"jsonl/must"},
-	"jsonl/must":           {},
-	"docs":                 {},
-	"cmd":                  {"..."},
-	"cmd/internal/explore": {"jsonl/session", "policy", "policy/view", "replay", "replay/category", "replay/diff", "replay/trace", "report"},
-	".":                    {"cmd"},
-	"scripts/...":          {"..."},
+var arrows = listed(`
+jsonl/scan:
+jsonl: jsonl/scan
+jsonl/names:
+jsonl/database:
+jsonl/foreign: jsonl jsonl/database jsonl/scan
+jsonl/memo: jsonl
+jsonl/requests: jsonl jsonl/scan
+jsonl/pattern:
+jsonl/internal/copilot: jsonl jsonl/foreign
+jsonl/internal/gemini: jsonl jsonl/foreign jsonl/scan
+jsonl/internal/pi: jsonl jsonl/foreign
+jsonl/internal/cline: jsonl/foreign
+jsonl/internal/codex: jsonl jsonl/foreign
+jsonl/internal/kimi: jsonl jsonl/foreign
+jsonl/internal/qwen: jsonl jsonl/foreign
+jsonl/internal/tables: jsonl jsonl/database jsonl/foreign
+jsonl/internal/opencode: jsonl jsonl/database jsonl/foreign jsonl/scan
+jsonl/session: jsonl jsonl/database jsonl/foreign jsonl/scan jsonl/memo jsonl/internal/cline jsonl/internal/codex jsonl/internal/copilot jsonl/internal/gemini jsonl/internal/kimi jsonl/internal/opencode jsonl/pattern jsonl/internal/pi jsonl/internal/qwen jsonl/requests jsonl/internal/tables
+jsonl/internal/outline: jsonl/must jsonl/session
+jsonl/lint: jsonl jsonl/foreign jsonl/requests jsonl/session
+jsonl/synth: jsonl jsonl/scan
+jsonl/anonymize: jsonl jsonl/foreign jsonl/pattern jsonl/requests jsonl/scan
+policy/strict: jsonl/pattern
+policy/condition: jsonl/pattern policy/strict
+policy: jsonl jsonl/session policy/condition policy/strict
+policy/view: jsonl jsonl/session policy
+policy/stage: policy policy/stage/...
+policy/stage/stagetest: jsonl/must jsonl jsonl/pattern jsonl/session policy policy/stage/measure policy/view
+policy/stage/...: jsonl jsonl/names jsonl/pattern jsonl/session policy policy/strict policy/stage/measure policy/stage/summarize
+policy/preset: jsonl jsonl/session policy policy/strict
+replay/internal/record: jsonl jsonl/session policy policy/stage policy/view replay/cache replay/exact replay/price replay/regret replay/tokens replay/wire
+replay/bill: jsonl jsonl/session replay/cache replay/price
+replay/internal/account: jsonl jsonl/session policy policy/view replay/bill replay/cache replay/price
+replay/internal/engine: jsonl jsonl/session policy policy/condition policy/view replay/category replay/diff replay/internal/account replay/internal/record replay/price replay/tokens replay/trace replay/wire
+replay: jsonl jsonl/session policy policy/preset policy/view replay/bill replay/cache replay/internal/account replay/internal/engine replay/internal/record replay/price replay/regret replay/tokens replay/trace replay/wire
+replay/backtest: jsonl/session policy replay replay/bill replay/cache replay/price replay/tokens
+replay/cache:
+replay/category: jsonl jsonl/session policy policy/view
+replay/check: policy policy/strict replay replay/compare replay/exact replay/interval replay/price
+replay/compare: jsonl/session policy policy/preset replay replay/bill replay/exact replay/interval replay/price replay/regret
+replay/diff: jsonl jsonl/session policy policy/view
+replay/exact: jsonl/pattern
+replay/interval: replay/exact
+replay/payloads: jsonl jsonl/pattern jsonl/requests jsonl/scan jsonl/session policy policy/view replay replay/wire
+replay/predict: policy replay replay/exact replay/interval
+replay/price: jsonl/pattern policy/strict replay/cache replay/exact
+replay/regret: jsonl jsonl/pattern jsonl/scan jsonl/session policy replay/exact replay/price
+replay/spend: jsonl/session replay replay/backtest replay/bill replay/cache replay/price
+replay/stats: jsonl jsonl/requests jsonl/session policy policy/view replay replay/bill replay/category replay/price replay/spend replay/tokens
+replay/sweep: policy policy/strict replay replay/compare replay/exact
+replay/tokens: jsonl jsonl/session policy replay/exact replay/tokens/bpe
+replay/tokens/bpe:
+replay/trace: jsonl jsonl/session policy policy/view replay/category replay/diff
+replay/why: jsonl jsonl/requests policy policy/view replay replay/backtest replay/bill replay/cache replay/price replay/spend replay/stats
+replay/wire: jsonl jsonl/pattern jsonl/session policy policy/view replay/price
+report: jsonl jsonl/anonymize jsonl/lint jsonl/pattern jsonl/requests jsonl/session policy policy/view replay replay/... report/parquet
+report/parquet:
+report/golden: jsonl/must
+jsonl/must:
+docs:
+cmd: ...
+cmd/internal/explore: jsonl/session policy policy/view replay replay/category replay/diff replay/trace report
+.: cmd
+scripts/...: ...
+`)
+
+// listed are the words behind each name in text: a line is NAME: WORDS.
+func listed(text string) map[string][]string {
+	lists := map[string][]string{}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		name, words, _ := strings.Cut(strings.TrimSpace(line), ":")
+		lists[name] = strings.Fields(words)
+	}
+	return lists
 }
 
 // sources are the parsed Go files of the repository that are no tests, by folder.
@@ -192,39 +199,37 @@ func TestArrows(t *testing.T) {
 
 // pure are the folders below cmd: nothing in them prints, exits, reads the clock, the environment or an argument, or
 // draws lots.
-var pure = []string{"jsonl", "policy", "replay", "report"}
+var pure = strings.Fields("jsonl policy replay report")
 
 // impure are the names that do so, by package.
-var impure = map[string][]string{
-	"time": {"Now", "Since", "Until", "Sleep", "After", "Tick", "NewTimer", "NewTicker", "AfterFunc", "Local"},
-	"os": {"Exit", "Getenv", "LookupEnv", "Environ", "ExpandEnv", "Stdin", "Stdout", "Stderr", "Args", "Getwd", "Hostname", "UserHomeDir", "UserCacheDir", "UserConfigDir",
-		"Create", "CreateTemp", "MkdirTemp", "WriteFile", "Remove", "RemoveAll", "Rename", "Mkdir", "MkdirAll", "Chdir", "Setenv", "Getpid"},
-	"fmt": {"Print", "Printf", "Println", "Scan", "Scanf", "Scanln"},
-}
+var impure = listed(`
+time: Now Since Until Sleep After Tick NewTimer NewTicker AfterFunc Local
+os: Exit Getenv LookupEnv Environ ExpandEnv Stdin Stdout Stderr Args Getwd Hostname UserHomeDir UserCacheDir UserConfigDir Create CreateTemp MkdirTemp WriteFile Remove RemoveAll Rename Mkdir MkdirAll Chdir Setenv Getpid
+fmt: Print Printf Println Scan Scanf Scanln
+`)
 
 // impurePackages may not be imported at all.
-var impurePackages = []string{"log", "log/slog", "flag", "os/exec", "os/signal", "net", "net/http", "math/rand", "math/rand/v2", "crypto/rand", "unsafe", "syscall"}
+var impurePackages = strings.Fields("log log/slog flag os/exec os/signal net net/http math/rand math/rand/v2 crypto/rand unsafe syscall")
 
 // exceptions are uses that are meant, each with its reason.
-var exceptions = map[string]string{
-	"jsonl/synth math/rand/v2":            "seeded: the same options give the same bytes",
-	"policy/stage/stagetest math/rand/v2": "for tests, seeded",
-	"jsonl/must os.Getenv":                "for tests",
-	"jsonl/memo os.MkdirAll":              "the cache, in the folder that cmd names",
-	"jsonl/memo os.CreateTemp":            "the cache, in the folder that cmd names",
-	"jsonl/memo os.Rename":                "the cache, in the folder that cmd names",
-	"jsonl/memo os.Remove":                "the cache, in the folder that cmd names",
-	"report/golden flag":                  "test helper: the -update flag",
-	"report/golden os.WriteFile":          "test helper: rewrites goldens",
-	"report/golden os.MkdirAll":           "test helper: rewrites goldens",
-}
+const exceptions = `
+jsonl/synth math/rand/v2: seeded: the same options give the same bytes
+policy/stage/stagetest math/rand/v2: for tests, seeded
+jsonl/must os.Getenv: for tests
+jsonl/memo os.MkdirAll: the cache, in the folder that cmd names
+jsonl/memo os.CreateTemp: the cache, in the folder that cmd names
+jsonl/memo os.Rename: the cache, in the folder that cmd names
+jsonl/memo os.Remove: the cache, in the folder that cmd names
+report/golden flag: test helper: the -update flag
+report/golden os.WriteFile: test helper: rewrites goldens
+report/golden os.MkdirAll: test helper: rewrites goldens
+`
 
 func TestNothingBelowCmdActs(t *testing.T) {
 	fset, byDir := sources(t)
 	used := map[string]bool{}
 	report := func(pos token.Pos, pkg, what string) {
-		key := pkg + " " + what
-		if _, ok := exceptions[key]; ok {
+		if key := pkg + " " + what; strings.Contains(exceptions, "\n"+key+": ") {
 			used[key] = true
 			return
 		}
@@ -266,8 +271,8 @@ func TestNothingBelowCmdActs(t *testing.T) {
 			})
 		}
 	}
-	for key := range exceptions {
-		if !used[key] {
+	for line := range strings.Lines(strings.TrimSpace(exceptions)) {
+		if key, _, _ := strings.Cut(line, ": "); !used[key] {
 			t.Errorf("the exception %q is not needed any more", key)
 		}
 	}
@@ -302,7 +307,7 @@ func TestNothingStartsPrograms(t *testing.T) {
 }
 
 // network are the packages of the standard library that can open a connection, or hold what such packages share.
-var network = []string{"net", "net/http", "net/rpc", "net/smtp", "net/textproto", "crypto/tls", "golang.org/x/net", "vendor/golang.org/x/net/http/httpguts"}
+var network = strings.Fields("net net/http net/rpc net/smtp net/textproto crypto/tls golang.org/x/net vendor/golang.org/x/net/http/httpguts")
 
 // networkThrough are the packages outside of this module that pull one in and cannot be had without: what of it they
 // use is named.
@@ -327,20 +332,12 @@ func TestNoNetwork(t *testing.T) {
 	if len(imports) < 50 {
 		t.Fatalf("go list names %d packages", len(imports))
 	}
-	var bad []string
 	for pkg, list := range imports {
-		if standard(pkg) {
-			continue
-		}
 		for _, to := range list {
-			if slices.Contains(network, to) && networkThrough[pkg] == "" {
-				bad = append(bad, pkg+" imports "+to)
+			if !standard(pkg) && slices.Contains(network, to) && networkThrough[pkg] == "" {
+				t.Errorf("%s imports %s", pkg, to)
 			}
 		}
-	}
-	sort.Strings(bad)
-	for _, b := range bad {
-		t.Error(b)
 	}
 	if _, ok := imports["net/http"]; ok {
 		t.Error("net/http is part of the program")

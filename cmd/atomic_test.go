@@ -31,7 +31,7 @@ func TestAtomicFolder(t *testing.T) {
 			for path, there := range blocked {
 				if there {
 					must.Do(t, os.MkdirAll(filepath.Join(path, "sub"), 0o755))
-					must.Do(t, os.WriteFile(filepath.Join(path, "sub", "a"), []byte("old"), 0o644))
+					writeFile(t, filepath.Join(path, "sub", "a"), "old")
 				}
 			}
 			sys := &system{}
@@ -82,9 +82,9 @@ func TestTogether(t *testing.T) {
 		dir := t.TempDir()
 		sys := &system{}
 		var outs []*output
-		for _, name := range []string{"a", "b", "c"} {
+		for _, name := range strings.Fields("a b c") {
 			path := filepath.Join(dir, name)
-			must.Do(t, os.WriteFile(path, []byte("old"), 0o644))
+			writeFile(t, path, "old")
 			out := must.Get((&outputOptions{File: path}).create(sys))(t)
 			must.Get(io.WriteString(out, "new"))(t)
 			outs = append(outs, out)
@@ -119,9 +119,9 @@ func TestOutputOver(t *testing.T) {
 				t.Skip(err)
 			}
 			t.Chdir(t.TempDir())
-			must.Do(t, os.WriteFile("file", []byte("old"), 0o644))
+			writeFile(t, "file", "old")
 			must.Do(t, errors.Join(os.Mkdir("folder", 0o755), os.Link("file", "hard")))
-			for _, to := range []string{"file", "to-file", "nothing", "folder", "to-itself"} {
+			for _, to := range strings.Fields("file to-file nothing folder to-itself") {
 				from := "to-" + to
 				if to == "to-itself" {
 					to = from

@@ -25,9 +25,9 @@ func listSessions(t *testing.T, dir string, flags ...string) string {
 func TestCacheIsUsed(t *testing.T) {
 	t.Setenv(cacheVariable, t.TempDir())
 	dir := t.TempDir()
-	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
+	data := must.Get(os.ReadFile("../testdata/sessions/compaction.jsonl"))(t)
 	path := filepath.Join(dir, "a.jsonl")
-	must.Do(t, os.WriteFile(path, data, 0o600))
+	writeFile(t, path, string(data))
 	st := must.Get(os.Stat(path))(t)
 	before := listSessions(t, dir)
 	half := len(data) / 2
@@ -35,7 +35,7 @@ func TestCacheIsUsed(t *testing.T) {
 	if len(changed) != len(data) || bytes.Equal(changed, data) {
 		t.Fatal("the session has other models")
 	}
-	must.Do(t, os.WriteFile(path, changed, 0o600))
+	writeFile(t, path, string(changed))
 	must.Do(t, os.Chtimes(path, st.ModTime(), st.ModTime()))
 	if listSessions(t, dir) != before {
 		t.Error("the file is read again")
@@ -47,7 +47,7 @@ func TestCacheIsUsed(t *testing.T) {
 
 // TestCacheOfTwoAtOnce has several commands list the same folder with one empty cache.
 func TestCacheOfTwoAtOnce(t *testing.T) {
-	dir := filepath.Join("..", "testdata", "sessions", "subagent")
+	dir := "../testdata/sessions/subagent"
 	want := listSessions(t, dir)
 	t.Setenv(cacheVariable, t.TempDir())
 	var running sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 )
 
 // shippedCheck holds the built-in policies over the sample sessions.
-var shippedCheck = filepath.Join("..", "testdata", "check", "ctxkit.yaml")
+var shippedCheck = "../testdata/check/ctxkit.yaml"
 
 // TestShippedCheck holds that the built-in policies do what they did when somebody agreed to
 // testdata/check/baseline.json. With -update it is written anew: look at what this test says first, and at the file's
@@ -57,9 +57,9 @@ func TestCheckTool(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		writeFile(t, filepath.Join(dir, name), text)
 	}
-	session := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions", "big.jsonl")))(t)
+	session := must.Get(filepath.Abs("../testdata/sessions/big.jsonl"))(t)
 	write("ctxkit.yaml", "version: 1\nsessions: '"+session+"'\nbaseline: baseline.json\ncases: [{name: mine, policy: ./mine.yaml}]\n")
 	write("mine.yaml", "extends: opencode-1.1.36\n")
 	run := func(args ...string) (int, string) {
@@ -119,17 +119,17 @@ func TestCheckTool(t *testing.T) {
 // TestThresholdBaseline keeps the baseline of docs/check.md's example, which is of another threshold than its policy
 // has now.
 func TestThresholdBaseline(t *testing.T) {
-	dir := filepath.Join("..", "testdata", "check", "threshold")
+	dir := "../testdata/check/threshold"
 	work := filepath.Join(t.TempDir(), "testdata", "check", "threshold")
 	must.Do(t, os.CopyFS(work, os.DirFS(dir)))
-	must.Do(t, os.CopyFS(filepath.Join(work, "..", "..", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions"))))
+	must.Do(t, os.CopyFS(filepath.Join(work, "..", "..", "sessions"), os.DirFS("../testdata/sessions")))
 	file := filepath.Join(work, "gemini.yaml")
 	text := must.Get(os.ReadFile(file))(t)
 	old := strings.Replace(string(text), "threshold: 0.5", "threshold: 0.7", 1)
 	if old == string(text) {
 		t.Fatalf("%s has no threshold of 0.5", file)
 	}
-	must.Do(t, os.WriteFile(file, []byte(old), 0o644))
+	writeFile(t, file, old)
 	var out bytes.Buffer
 	if code := Main([]string{"check", filepath.Join(work, "ctxkit.yaml"), "--update", "--force"}, nil, &out, &out); code != exitDone {
 		t.Fatalf("exit %d: %s", code, out.String())
@@ -154,7 +154,7 @@ func TestShippedCheckNamesAll(t *testing.T) {
 func TestBacktestBareName(t *testing.T) {
 	var scores [2][]byte
 	for i, name := range []string{"claude-code", "claude-code@recorded-version"} {
-		out := mustRun(t, "backtest", "-q", "-f", "json", "-p", name, filepath.Join("..", "testdata", "sessions", "compaction.jsonl"), filepath.Join("..", "testdata", "sessions", "microcompact.jsonl"))
+		out := mustRun(t, "backtest", "-q", "-f", "json", "-p", name, "../testdata/sessions/compaction.jsonl", "../testdata/sessions/microcompact.jsonl")
 		scores[i] = bytes.Replace(out, []byte(`"policy": "`+name+`"`), nil, 1)
 	}
 	if !bytes.Equal(scores[0], scores[1]) || len(scores[0]) == 0 {

@@ -73,7 +73,7 @@ func (m *mutation) consistent(t *testing.T, seed uint64) bool {
 			text = mutateSession(d, text)
 		}
 	}
-	must.Do(t, os.WriteFile(file, text, 0o600))
+	writeFile(t, file, string(text))
 	policy := pickWord(d, "opencode-1.1.36", "claude-code-2.1.19", "claude-code-pipeline", "gemini-cli-0.26", "decay", "sliding-window-1.36", "recorded", "langchain-clear-tool-uses")
 	m.args = []string{file, "-p", policy}
 	type request struct {

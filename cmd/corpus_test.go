@@ -22,7 +22,7 @@ import (
 func TestCorpus(t *testing.T) {
 	corpus := folderOf(t, "CTXKIT_CORPUS")
 	all := sessionFiles(t, corpus)
-	schema := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "replay.v1.json")))(t)
+	schema := must.Get(jsonschema.NewCompiler().Compile("../docs/schemas/replay.v1.json"))(t)
 	reg := must.Get(stage.Registry())(t)
 	names := preset.Names(reg)
 	turn := max(len(names)/3, 1)
@@ -49,7 +49,7 @@ func TestCorpus(t *testing.T) {
 		})
 	}
 	t.Run("table", func(t *testing.T) {
-		out := mustRun(t, append([]string{"replay", "-q", "-p", "recorded", "--all"}, every(4, all)...)...)
+		out := mustRun(t, append(strings.Fields("replay -q -p recorded --all"), every(4, all)...)...)
 		for line := range strings.Lines(string(out)) {
 			if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 100 {
 				t.Errorf("%d columns: %s", n, line)
@@ -63,10 +63,10 @@ func TestCorpus(t *testing.T) {
 // requests a single break decides the cost, so the bars are of the sessions alone.
 func TestCorpusBacktest(t *testing.T) {
 	corpus := folderOf(t, "CTXKIT_CORPUS")
-	schema := must.Get(jsonschema.NewCompiler().Compile(filepath.Join("..", "docs", "schemas", "backtest.v1.json")))(t)
+	schema := must.Get(jsonschema.NewCompiler().Compile("../docs/schemas/backtest.v1.json"))(t)
 	files := sessionFiles(t, corpus)
-	mustRun(t, append([]string{"backtest", "-q", "--strict"}, files...)...)
-	args := append([]string{"backtest", "-q", "--agent", "all", "--explain", "-f", "json"}, every(4, files)...)
+	mustRun(t, append(strings.Fields("backtest -q --strict"), files...)...)
+	args := append(strings.Fields("backtest -q --agent all --explain -f json"), every(4, files)...)
 	out := mustRun(t, append(args, "--jobs", "1")...)
 	if !bytes.Equal(out, mustRun(t, append(args, "--jobs", "4")...)) {
 		t.Error("other bytes with other --jobs")

@@ -1,10 +1,10 @@
 package cmd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,7 +29,7 @@ func steadySession(t *testing.T, requests, words int) string {
 		line(n+1, "assistant", fmt.Sprintf(`{"id":"m%d","role":"assistant","model":"claude-opus-4-6","content":[{"type":"text","text":"ok"}]}`, n))
 	}
 	path := filepath.Join(t.TempDir(), "steady.jsonl")
-	must.Do(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	writeFile(t, path, b.String())
 	return path
 }
 
@@ -123,4 +123,11 @@ func TestCompactionOverhead(t *testing.T) {
 			t.Errorf("window %d: the share is said to be %v of %d and %d", tt.window, got.Share, own, all)
 		}
 	}
+}
+
+// ctxkit runs a command line that reads no input.
+func ctxkit(args ...string) (code int, out, said string) {
+	var printed, errs bytes.Buffer
+	code = Main(args, strings.NewReader(""), &printed, &errs)
+	return code, printed.String(), errs.String()
 }

@@ -38,14 +38,14 @@ func TestDocs(t *testing.T) {
 			p := &page{name: name, lines: strings.Split(string(text), "\n")}
 			if p.writesFiles() {
 				dir := t.TempDir()
-				must.Do(t, os.CopyFS(filepath.Join(dir, "testdata", "sessions"), os.DirFS(filepath.Join("testdata", "sessions"))))
+				must.Do(t, os.CopyFS(filepath.Join(dir, "testdata", "sessions"), os.DirFS("testdata/sessions")))
 				t.Chdir(dir)
 				t.Setenv("CI", "")
 			}
 			got := p.run(t)
 			examples += p.examples
 			if golden.Update() && got != string(text) {
-				must.Do(t, os.WriteFile(filepath.Join(root, name), []byte(got), 0o644))
+				writeFile(t, filepath.Join(root, name), got)
 			}
 		})
 	}
@@ -120,8 +120,7 @@ func writeBlock(t *testing.T, name string, lines []string) {
 	if !filepath.IsLocal(name) {
 		t.Fatalf("%s leads out of the folder", name)
 	}
-	must.Do(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	must.Do(t, os.WriteFile(name, []byte(strings.Join(lines, "\n")+"\n"), 0o644))
+	writeFile(t, name, strings.Join(lines, "\n")+"\n")
 }
 
 // example is the command of a line that shows one.

@@ -117,33 +117,30 @@ func flatJSON(t *testing.T, data json.RawMessage) map[string]json.Number {
 	return m
 }
 
-// columns of requests and events by the name in JSON, and those that are no number.
+// columns of requests and events by the name in JSON, and those that are no number; one name: it is that of both.
 var (
-	requestNames = map[string]string{
-		"n": "n", "raw_tokens": "raw_tokens", "model_tokens": "model_tokens", "payload_tokens": "payload_tokens", "overhead_tokens": "overhead_tokens",
-		"used_tokens": "used_tokens", "messages": "messages", "output_tokens": "output_tokens", "cache.read": "cache_read", "cache.write_5m": "cache_write_5m",
-		"cache.write_1h": "cache_write_1h", "cache.uncached": "cache_uncached", "cost_usd": "cost_usd", "cost_parts.ideal": "cost_ideal",
-		"cost_parts.of_ideal.restarts": "cost_ideal_restarts", "cost_parts.of_ideal.changes": "cost_ideal_changes", "cost_parts.breaks": "cost_breaks",
-		"cost_parts.lifetime": "cost_lifetime", "cost_parts.placement": "cost_placement", "cost_parts.own_calls": "cost_own_calls", "cost_parts.output": "cost_output",
-		"recorded.input": "recorded_input", "recorded.cache_write": "recorded_cache_write", "recorded.cache_read": "recorded_cache_read", "recorded.output": "recorded_output",
-		"recorded.billed.iterations": "billed_iterations", "recorded.billed.input": "billed_input", "recorded.billed.cache_write": "billed_cache_write",
-		"recorded.billed.cache_read": "billed_cache_read", "recorded.billed.output": "billed_output",
-	}
-	requestTexts = map[string]string{"uuid": "uuid", "kind": "kind", "model": "model", "cache.miss.cause": "cache_miss", "cache.miss.stage": "cache_miss_stage"}
-	eventNames   = map[string]string{
-		"n": "n", "request": "request", "tokens_before": "tokens_before", "tokens_after": "tokens_after", "tokens_saved": "tokens_saved",
-		"recorded.line": "recorded_line", "recorded.pre_tokens": "recorded_pre_tokens", "recorded.tokens_saved": "recorded_tokens_saved",
-	}
-	eventTexts = map[string]string{"stage": "stage", "kind": "kind", "trigger": "trigger", "reason": "reason", "recorded.file": "recorded_file", "recorded.trigger": "recorded_trigger"}
+	requestNames = columnsOf("n raw_tokens model_tokens payload_tokens overhead_tokens used_tokens messages output_tokens cache.read=cache_read cache.write_5m=cache_write_5m cache.write_1h=cache_write_1h cache.uncached=cache_uncached cost_usd cost_parts.ideal=cost_ideal cost_parts.of_ideal.restarts=cost_ideal_restarts cost_parts.of_ideal.changes=cost_ideal_changes cost_parts.breaks=cost_breaks cost_parts.lifetime=cost_lifetime cost_parts.placement=cost_placement cost_parts.own_calls=cost_own_calls cost_parts.output=cost_output recorded.input=recorded_input recorded.cache_write=recorded_cache_write recorded.cache_read=recorded_cache_read recorded.output=recorded_output recorded.billed.iterations=billed_iterations recorded.billed.input=billed_input recorded.billed.cache_write=billed_cache_write recorded.billed.cache_read=billed_cache_read recorded.billed.output=billed_output")
+	requestTexts = columnsOf("uuid kind model cache.miss.cause=cache_miss cache.miss.stage=cache_miss_stage")
+	eventNames   = columnsOf("n request tokens_before tokens_after tokens_saved recorded.line=recorded_line recorded.pre_tokens=recorded_pre_tokens recorded.tokens_saved=recorded_tokens_saved")
+	eventTexts   = columnsOf("stage kind trigger reason recorded.file=recorded_file recorded.trigger=recorded_trigger")
 )
+
+func columnsOf(text string) map[string]string {
+	columns := map[string]string{}
+	for word := range strings.FieldsSeq(text) {
+		name, column, _ := strings.Cut(word, "=")
+		columns[name] = cmp.Or(column, name)
+	}
+	return columns
+}
 
 // TestExport compares every figure of the tables with the JSON of compare, replay and sessions, over the shipped sessions
 // with their subagents, and the bytes at two numbers of jobs.
 func TestExport(t *testing.T) {
 	t.Chdir("..")
 	const input = "testdata/sessions"
-	policies := []string{"recorded", "claude-code-pipeline", "opencode,opencode_prune.protect=2000"}
-	named := []string{"--agent", "all", "--cache", "equal"}
+	policies := strings.Fields("recorded claude-code-pipeline opencode,opencode_prune.protect=2000")
+	named := strings.Fields("--agent all --cache equal")
 	for _, p := range policies {
 		named = append(named, "-p", p)
 	}
@@ -282,7 +279,7 @@ func exportedGlances(t *testing.T, rows []exportRow, input string) {
 			continue // without a request
 		}
 		met++
-		for _, column := range []string{"requests", "peak_context", "last_context", "compactions", "idle_seconds"} {
+		for _, column := range strings.Fields("requests peak_context last_context compactions idle_seconds") {
 			rows[at].same(t, column, 0, want[column])
 		}
 		cost := new(big.Rat)
@@ -305,13 +302,13 @@ func exportedGlances(t *testing.T, rows []exportRow, input string) {
 func TestExportHostile(t *testing.T) {
 	dir := t.TempDir()
 	for turn := range leads {
-		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%02d.jsonl", turn)), hostileSession(t, turn), 0o600))
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("s%02d.jsonl", turn)), string(hostileSession(t, turn)))
 	}
 	secret := `{"type":"user","uuid":"u1","sessionId":"x","timestamp":"2026-01-15T09:00:00Z","cwd":"/w","message":{"role":"user","content":"quixotic plan"}}
 {"type":"custom-title","customTitle":"quixotic title","sessionId":"x"}
 {"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"x","timestamp":"2026-01-15T09:00:01Z","message":{"id":"m","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"quixotic answer"}],"usage":{"input_tokens":5,"output_tokens":5}}}
 `
-	must.Do(t, os.WriteFile(filepath.Join(dir, "t.jsonl"), []byte(secret), 0o600))
+	writeFile(t, filepath.Join(dir, "t.jsonl"), secret)
 	count := func(more ...string) (rows, secrets int) {
 		folder := filepath.Join(t.TempDir(), "out")
 		code, _, said := ctxkit(append([]string{"export", dir, "-o", folder, "-p", "recorded", "-p", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline"}, more...)...)

@@ -128,34 +128,28 @@ func TestOwnFamily(t *testing.T) {
 		}
 		return out.String() + said.String(), err
 	}
-	big := "../testdata/sessions/big.jsonl"
-	for _, tt := range []struct {
-		name string
-		args []string
-		want []string
-	}{
-		{"thresholds", []string{"thresholds", "-p", "own-window"}, []string{"keep-last limit", "keep_last", "120,000"}},
-		{"setting", []string{"thresholds", "-p", "own-window", "--set", "keep_last.trigger=90000"}, []string{"90,000"}},
-		{"the chart's line and the page's head", []string{"replay", big, "-p", "own-window"}, []string{"┄ last 120K", "keep-last limit 120,000", "used 120"}},
-		{"the timeline's limits", []string{"replay", big, "-p", "own-window", "-f", "json"}, []string{`"name": "keep-last limit"`, `"tokens": 120000`, `"label": "last"`}},
-		{"lint", []string{"policy", "lint", "own-window,keep_last.trigger=5000000"}, []string{"keep_last.trigger never 5,000,000 is not below 1,000,000, the window"}},
-		{"show", []string{"policy", "show", "own-window"}, []string{"- keep_last:", "trigger: 120000"}},
-		{"list", []string{"policy", "list"}, []string{"own-window"}},
-		{"schema", []string{"policy", "schema"}, []string{`"keep_last.trigger"`}},
-		{"completion of policies", []string{"__complete", "replay", "--policy", "own"}, []string{"own-window"}},
-		{"completion of parameters", []string{"__complete", "replay", "--set", "keep_last"}, []string{"keep_last.trigger="}},
-		{"sweep", []string{"sweep", big, "-p", "own-window", "--vary", "keep_last.trigger=90000,120000"}, []string{"90000", "120000"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := run(t, tt.args...)
-			if err != nil && tt.name != "lint" {
-				t.Fatal(err)
+	must.Rows(t, `
+# what | line | texts in its output
+thresholds | thresholds -p own-window | ["keep-last limit", "keep_last", "120,000"]
+setting | thresholds -p own-window --set keep_last.trigger=90000 | ["90,000"]
+the chart's line and the page's head | replay BIG -p own-window | ["┄ last 120K", "keep-last limit 120,000", "used 120"]
+the timeline's limits | replay BIG -p own-window -f json | ["\"name\": \"keep-last limit\"", "\"tokens\": 120000", "\"label\": \"last\""]
+lint | policy lint own-window,keep_last.trigger=5000000 | ["keep_last.trigger never 5,000,000 is not below 1,000,000, the window"]
+show | policy show own-window | ["- keep_last:", "trigger: 120000"]
+list | policy list | ["own-window"]
+schema | policy schema | ["\"keep_last.trigger\""]
+completion of policies | __complete replay --policy own | ["own-window"]
+completion of parameters | __complete replay --set keep_last | ["keep_last.trigger="]
+sweep | sweep BIG -p own-window --vary keep_last.trigger=90000,120000 | ["90000", "120000"]
+`, func(name, line string, wants []string) {
+		got, err := run(t, strings.Fields(strings.ReplaceAll(line, "BIG", "../testdata/sessions/big.jsonl"))...)
+		if err != nil && name != "lint" {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(strings.Join(strings.Fields(got), " "), want) {
+				t.Errorf("no %q in\n%s", want, got)
 			}
-			for _, want := range tt.want {
-				if !strings.Contains(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
-					t.Errorf("no %q in\n%s", want, got)
-				}
-			}
-		})
-	}
+		}
+	})
 }

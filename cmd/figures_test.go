@@ -63,7 +63,7 @@ func checkFigures(t *testing.T, policies, files []string) {
 			Unseen struct{ Requests, Tokens, Carried [2]float64 }
 		}
 	}
-	args := []string{"compare", "--cache", "equal"}
+	args := strings.Fields("compare --cache equal")
 	for _, p := range policies {
 		args = append(args, "-p", p)
 	}

@@ -68,7 +68,7 @@ func (w *opens) take() (list []string) {
 // TestNothingReadIsReplaced watches which files every command with -o opens, and holds that it replaces none of them.
 func TestNothingReadIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	samples := must.Get(os.OpenRoot(filepath.Join("..", "testdata", "sessions")))(t)
+	samples := must.Get(os.OpenRoot("../testdata/sessions"))(t)
 	defer samples.Close()
 	for _, name := range []string{"subagent", "offload"} {
 		sub, err := fs.Sub(samples.FS(), name)
@@ -80,7 +80,7 @@ func TestNothingReadIsReplaced(t *testing.T) {
 		}
 	}
 	write := func(name, text string) {
-		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
+		writeFile(t, name, text)
 	}
 	t.Chdir(dir)
 	t.Setenv("CTXKIT_CACHE", "off")
@@ -89,7 +89,7 @@ func TestNothingReadIsReplaced(t *testing.T) {
 	write("team.yaml", "version: 1\nname: team\nextends: ./base.yaml\n")
 	write("ctxkit.yaml", "version: 1\nsessions: [p/subagent/*.jsonl]\nprices: prices.json\nbaseline: base.json\ncases:\n  - {name: one, policy: ./team.yaml}\n")
 	var prices bytes.Buffer
-	if Main([]string{"prices", "--format", "json"}, strings.NewReader(""), &prices, &prices) != exitDone {
+	if Main(strings.Fields("prices --format json"), strings.NewReader(""), &prices, &prices) != exitDone {
 		t.Fatal(prices.String())
 	}
 	write("prices.json", prices.String())
@@ -101,14 +101,30 @@ func TestNothingReadIsReplaced(t *testing.T) {
 		t.Fatal(said)
 	}
 	session := "p/" + "subagent/b32e519c-43e7-4331-9b9b-59720f862fab.jsonl"
-	special := map[string][][]string{ // the arguments, where they are not an input's
-		"check": {nil}, "sessions": {{"p"}}, "resume": {{session}, {"p"}}, "lint": {{session}, {"p"}}, "compare": {{session}, {"p", "--jobs", "2"}},
-		"merge": {{"all.rows"}}, "demo": {nil}, "policy schema": {nil}, "synth": {{"--requests", "2"}}, "prices": {nil}, "thresholds": {nil},
-		"policy lint": {{"./team.yaml"}}, "policy diff": {{"./team.yaml", "./base.yaml"}},
-		"policy show": {{"./team.yaml"}}, "policy list": {nil}, "policy test": {{"./team.yaml", session}}, "policy new": {{"mine"}},
-		"sweep": {{session, "--vary", "opencode_prune.protect=1000,2000"}},
-		"view":  {{session, "--as", "transcript"}, {session, "--as", "payload", "--full"}, {session, "--as", "session"}},
-	}
+	special := strings.Split(strings.ReplaceAll(`check
+sessions p
+resume SESSION
+resume p
+lint SESSION
+lint p
+compare SESSION
+compare p --jobs 2
+merge all.rows
+demo
+policy schema
+synth --requests 2
+prices
+thresholds
+policy lint ./team.yaml
+policy diff ./team.yaml ./base.yaml
+policy show ./team.yaml
+policy list
+policy test ./team.yaml SESSION
+policy new mine
+sweep SESSION --vary opencode_prune.protect=1000,2000
+view SESSION --as transcript
+view SESSION --as payload --full
+view SESSION --as session`, "SESSION", session), "\n")
 	opened := 0
 	var try func(c *cobra.Command, name string)
 	try = func(c *cobra.Command, name string) {
@@ -118,16 +134,16 @@ func TestNothingReadIsReplaced(t *testing.T) {
 		if c.RunE == nil || c.Flags().Lookup("output") == nil || name == "export" { // writes a folder: export.txtar
 			return
 		}
-		lists, ok := special[name]
-		if !ok {
+		lines := slices.DeleteFunc(slices.Clone(special), func(line string) bool { return !strings.HasPrefix(line+" ", name+" ") })
+		if len(lines) == 0 {
 			if !strings.Contains(c.Use, "INPUT") {
 				t.Errorf("%s: no arguments to try it with", name)
 				return
 			}
-			lists = [][]string{{session}}
+			lines = []string{name + " " + session}
 		}
-		for _, list := range lists {
-			args := append(strings.Fields(name), list...)
+		for _, line := range lines {
+			args := strings.Fields(line)
 			if f := c.Flags().Lookup("policy"); f != nil && name != "check" {
 				args = append(args, "--policy", "./team.yaml")
 			}

@@ -51,9 +51,8 @@ func runs(t *testing.T, commands [][]string) {
 		if args[0] == "explore" {
 			continue // TestExploreTerminal runs it
 		}
-		var out, said bytes.Buffer
-		if code := Main(args, strings.NewReader(""), &out, &said); code != exitDone || strings.Contains(said.String(), "warning") {
-			t.Errorf("%q: exit %d, said %s", args, code, said.String())
+		if code, _, said := ctxkit(args...); code != exitDone || strings.Contains(said, "warning") {
+			t.Errorf("%q: exit %d, said %s", args, code, said)
 		}
 	}
 }
@@ -77,7 +76,7 @@ func TestFirstScreen(t *testing.T) {
 	}
 	t.Setenv(nowVariable, "2026-01-20T12:00:00Z")
 	t.Setenv("NO_COLOR", "1")
-	sessions := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions")))(t)
+	sessions := must.Get(filepath.Abs("../testdata/sessions"))(t)
 	t.Chdir(t.TempDir())
 	names := brokenNames(policyNamesKnown(t))
 	shown := func(name string, widths ...int) (screen string) {
@@ -103,13 +102,13 @@ func TestFirstScreen(t *testing.T) {
 	} {
 		data := must.Get(os.ReadFile(filepath.Join(sessions, name+".jsonl")))(t)
 		id := strings.Repeat(strconv.Itoa(i), 8) + "-0000-4000-8000-000000000000"
-		must.Do(t, os.WriteFile(filepath.Join(project, id+".jsonl"), data, 0o600))
+		writeFile(t, filepath.Join(project, id+".jsonl"), string(data))
 	}
 	runs(t, offered(t, shown("some", 60, 80, 160)))
 
 	// The newest has no request: last is not offered.
 	empty := `{"type":"user","uuid":"00000000-0000-4000-8000-00000000000a","parentUuid":null,"sessionId":"a","timestamp":"2026-01-20T11:59:00.000Z","cwd":"/home/dev/depot","version":"2.1.29","message":{"role":"user","content":"one"}}`
-	must.Do(t, os.WriteFile(filepath.Join(project, "aaaaaaaa-0000-4000-8000-000000000000.jsonl"), []byte(empty), 0o600))
+	writeFile(t, filepath.Join(project, "aaaaaaaa-0000-4000-8000-000000000000.jsonl"), empty)
 	commands := offered(t, shown("empty", 80))
 	for _, words := range commands {
 		if words[len(words)-1] == "last" {
@@ -119,9 +118,8 @@ func TestFirstScreen(t *testing.T) {
 	runs(t, commands)
 
 	// Elsewhere than on a terminal it is the help.
-	var out, said bytes.Buffer
-	if code := Main([]string{}, strings.NewReader(""), &out, &said); code != exitDone || !strings.Contains(out.String(), "Usage:") || said.Len() > 0 {
-		t.Errorf("exit %d, said %q, printed %s", code, said.String(), out.String())
+	if code, out, said := ctxkit([]string{}...); code != exitDone || !strings.Contains(out, "Usage:") || said != "" {
+		t.Errorf("exit %d, said %q, printed %s", code, said, out)
 	}
 }
 

@@ -14,13 +14,13 @@ import (
 // when it is quiet, and that it ends with the code of an input that failed.
 func TestUnreadableSessionsAreSaid(t *testing.T) {
 	t.Setenv("CTXKIT_CACHE", "off")
-	sample := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl")))(t)
+	sample := must.Get(os.ReadFile("../testdata/sessions/rewind.jsonl"))(t)
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"p/folder.jsonl", "elsewhere"} {
 		must.Do(t, os.MkdirAll(dir, 0o755))
 	}
 	for _, name := range []string{"p/good.jsonl", "elsewhere/out.jsonl"} {
-		must.Do(t, os.WriteFile(name, sample, 0o644))
+		writeFile(t, name, string(sample))
 	}
 	for link, to := range map[string]string{"p/lost.jsonl": "nowhere.jsonl", "p/out.jsonl": "../elsewhere/out.jsonl", "p/circle.jsonl": "circle.jsonl"} {
 		if err := os.Symlink(to, link); err != nil {
@@ -41,7 +41,7 @@ func TestUnreadableSessionsAreSaid(t *testing.T) {
 		var out, said bytes.Buffer
 		code := Main(args, strings.NewReader(""), &out, &said)
 		if c.Name() == "export" {
-			table, _ := os.ReadFile(filepath.Join("tables", "sessions.parquet"))
+			table, _ := os.ReadFile("tables/sessions.parquet")
 			out.Write(table)
 		}
 		if code != exitNotDone || out.Len() == 0 {
@@ -57,9 +57,7 @@ func TestUnreadableSessionsAreSaid(t *testing.T) {
 	if tried < 12 {
 		t.Errorf("%d commands over folders", tried)
 	}
-	var out, said bytes.Buffer
-	Main([]string{"compare", "p", "-p", "none", "-f", "json"}, strings.NewReader(""), &out, &said)
-	if !strings.Contains(strings.Join(strings.Fields(out.String()), ""), `"inputs":5,"failed_inputs":4`) {
-		t.Errorf("the inputs are not counted: %.400s", out.String())
+	if _, out, _ := ctxkit("compare", "p", "-p", "none", "-f", "json"); !strings.Contains(strings.Join(strings.Fields(out), ""), `"inputs":5,"failed_inputs":4`) {
+		t.Errorf("the inputs are not counted: %.400s", out)
 	}
 }

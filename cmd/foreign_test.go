@@ -60,13 +60,11 @@ func TestRefusedEverywhere(t *testing.T) {
 		"unrelated.json": `{"name":"mill","version":"1.0.0"}`,
 	} {
 		file := filepath.Join(dir, name)
-		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+		writeFile(t, file, text)
 		for _, words := range inputCommands(t) {
-			var out, said bytes.Buffer
-			args := slices.Concat(words, []string{file})
-			code := Main(args, strings.NewReader(""), &out, &said)
-			if code != exitNotDone || out.Len() > 0 || strings.Count(said.String(), name+": it looks like ") != 1 {
-				t.Errorf("%q: exit code %d, wrote %.200q, said %.300q", args, code, out.String(), said.String())
+			code, out, said := ctxkit(append(words, file)...)
+			if code != exitNotDone || out != "" || strings.Count(said, name+": it looks like ") != 1 {
+				t.Errorf("%q %s: exit code %d, wrote %.200q, said %.300q", words, name, code, out, said)
 			}
 		}
 	}
@@ -76,7 +74,7 @@ func TestRefusedEverywhere(t *testing.T) {
 func TestNothingToReport(t *testing.T) {
 	dir := t.TempDir()
 	head := func(n int, path ...string) string {
-		text := must.Get(os.ReadFile(filepath.Join(append([]string{"..", "jsonl", "internal"}, path...)...)))(t)
+		text := must.Get(os.ReadFile(filepath.Join(append(strings.Fields(".. jsonl internal"), path...)...)))(t)
 		return strings.Join(strings.SplitAfter(string(text), "\n")[:n], "")
 	}
 	for name, text := range map[string]string{
@@ -84,7 +82,7 @@ func TestNothingToReport(t *testing.T) {
 		"export.json": `{"info":{"id":"ses_1","directory":"/srv","title":"t","version":"1.4.3","time":{"created":1}},"messages":[]}`,
 	} {
 		file := filepath.Join(dir, name)
-		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
+		writeFile(t, file, text)
 		for _, words := range inputCommands(t) {
 			switch words[0] {
 			case "lint", "convert", "anonymize": // what there is
@@ -92,16 +90,13 @@ func TestNothingToReport(t *testing.T) {
 					continue
 				}
 			}
-			var out, said bytes.Buffer
-			args := slices.Concat(words, []string{file})
 			want := "no request"
 			if name == "export.json" {
 				want = "without messages"
 			}
-			code := Main(args, strings.NewReader(""), &out, &said)
-			if code != exitNotDone || out.Len() > 0 && words[0] != "convert" ||
-				!strings.Contains(said.String(), want) && !strings.Contains(said.String(), "no policy of Copilot CLI is built in") {
-				t.Errorf("%q: exit code %d, wrote %.200q, said %.300q", args, code, out.String(), said.String())
+			code, out, said := ctxkit(append(words, file)...)
+			if code != exitNotDone || out != "" && words[0] != "convert" || !strings.Contains(said, want) && !strings.Contains(said, "no policy of Copilot CLI is built in") {
+				t.Errorf("%q %s: exit code %d, wrote %.200q, said %.300q", words, name, code, out, said)
 			}
 		}
 	}
@@ -111,13 +106,12 @@ func TestNothingToReport(t *testing.T) {
 func TestListedSessions(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"text.jsonl": "Dear all,\n", "empty.jsonl": ""} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		writeFile(t, filepath.Join(dir, name), text)
 	}
-	var out, said bytes.Buffer
-	code := Main([]string{"sessions", dir}, strings.NewReader(""), &out, &said)
-	if code != exitDone || strings.Contains(out.String(), "text") || strings.Contains(out.String(), "empty") ||
-		!strings.Contains(said.String(), "text.jsonl: not read: it looks like text") || !strings.Contains(said.String(), "empty.jsonl: not read: it looks like an empty file") {
-		t.Errorf("exit code %d, wrote %q, said %q", code, out.String(), said.String())
+	code, out, said := ctxkit("sessions", dir)
+	if code != exitDone || strings.Contains(out, "text") || strings.Contains(out, "empty") ||
+		!strings.Contains(said, "text.jsonl: not read: it looks like text") || !strings.Contains(said, "empty.jsonl: not read: it looks like an empty file") {
+		t.Errorf("exit code %d, wrote %q, said %q", code, out, said)
 	}
 }
 
@@ -142,7 +136,7 @@ func foreignFiles(t *testing.T) (files []string) {
 			return err
 		}))
 	}
-	for _, reader := range []string{"codex", "copilot", "gemini", "opencode", "pi"} { // folders, not products
+	for _, reader := range strings.Fields("codex copilot gemini opencode pi") { // folders, not products
 		add(filepath.Join("..", "jsonl", "internal", reader, "testdata"))
 	}
 	for _, name := range []string{"CTXKIT_CODEX", "CTXKIT_AGENTS"} {
@@ -163,14 +157,13 @@ func TestConverted(t *testing.T) {
 			break
 		}
 		converted := filepath.Join(t.TempDir(), "converted.jsonl")
-		var said bytes.Buffer
-		if code := Main([]string{"convert", file, "-o", converted}, strings.NewReader(""), io.Discard, &said); code != exitDone {
-			t.Fatalf("%s: exit code %d: %s", file, code, said.String())
+		if code, _, said := ctxkit("convert", file, "-o", converted); code != exitDone {
+			t.Fatalf("%s: exit code %d: %s", file, code, said)
 		}
-		if code := Main([]string{"replay", file, "-q", "-p", "none"}, strings.NewReader(""), io.Discard, &said); code != exitDone && strings.Contains(said.String(), "no request") {
+		if code, _, said := ctxkit("replay", file, "-q", "-p", "none"); code != exitDone && strings.Contains(said, "no request") {
 			continue // the API answered none
 		}
-		for _, policy := range []string{"none", "opencode", "claude-code", "claude-code@2.1.330"} {
+		for _, policy := range strings.Fields("none opencode claude-code claude-code@2.1.330") {
 			one := timelineOf(t, file, policy)
 			if diff := cmp.Diff(one, timelineOf(t, converted, policy)); diff != "" {
 				t.Errorf("%s under %s: -original +converted\n%.2000s", file, policy, diff)
@@ -183,16 +176,12 @@ func TestConverted(t *testing.T) {
 // TestComparedWithOwn: sessions of a client are compared with its own policy, too.
 func TestComparedWithOwn(t *testing.T) {
 	for file, want := range map[string]int{
-		filepath.Join("..", "jsonl", "internal", "codex", "testdata", "rollout.jsonl"): 5, filepath.Join("..", "jsonl", "internal", "opencode", "testdata", "export.json"): 4,
-		filepath.Join("..", "testdata", "sessions", "compaction.jsonl"): 4,
+		"../jsonl/internal/codex/testdata/rollout.jsonl": 5, "../jsonl/internal/opencode/testdata/export.json": 4,
+		"../testdata/sessions/compaction.jsonl": 4,
 	} {
-		var result struct {
-			Groups []struct{ Policies []struct{ Policy string } }
-		}
+		var result any
 		ctxkitJSON(t, &result, "compare", file, "--no-regret")
-		if len(result.Groups) != 1 || len(result.Groups[0].Policies) != want {
-			t.Errorf("%s: %+v, want %d policies", file, result, want)
-		}
+		must.Equal(t, len(at(result, "groups.0.policies").([]any)), want, file)
 	}
 }
 
@@ -240,33 +229,23 @@ func TestOwnPolicy(t *testing.T) {
 	} {
 		data := must.Get(os.ReadFile(filepath.Join("..", "jsonl", filepath.FromSlash(x.file))))(t)
 		file := filepath.Join(t.TempDir(), filepath.Base(x.file)) // beside no other of its id
-		must.Do(t, os.WriteFile(file, data, 0o600))
-		var listed struct{ Sessions []struct{ Client string } }
+		writeFile(t, file, string(data))
+		var listed, compared any
 		ctxkitJSON(t, &listed, "resume", file, "-q")
-		if len(listed.Sessions) != 1 || listed.Sessions[0].Client != x.client {
-			t.Errorf("%s: client %+v", x.file, listed)
-		}
-		run := func(words ...string) (code int, out, said string) {
-			var o, e bytes.Buffer
-			code = Main(words, strings.NewReader(""), &o, &e)
-			return code, o.String(), e.String()
-		}
-		if code, out, said := run(file); code != 0 || !strings.HasSuffix(strings.SplitN(said, "\n", 2)[0], "ctxkit replay "+file) {
+		must.Say(t, x.client+" <nil>", at(listed, "sessions.0.client"), at(listed, "sessions.1"))
+		if code, out, said := ctxkit(file); code != 0 || !strings.HasSuffix(strings.SplitN(said, "\n", 2)[0], "ctxkit replay "+file) {
 			t.Errorf("%s: exit %d: %s%s", x.file, code, out, said)
 		}
-		var compared struct {
-			Groups []struct{ Policies []struct{ Policy string } }
-		}
 		ctxkitJSON(t, &compared, "compare", file, "-q", "--no-regret")
-		if !slices.ContainsFunc(compared.Groups[0].Policies, func(p struct{ Policy string }) bool { return p.Policy == x.own }) {
+		if !slices.ContainsFunc(at(compared, "groups.0.policies").([]any), func(p any) bool { return at(p, "policy") == x.own }) {
 			t.Errorf("compare %s: %+v", x.file, compared)
 		}
-		code, out, said := run("backtest", file, "-q")
+		code, out, said := ctxkit("backtest", file, "-q")
 		if code != 0 || !strings.Contains(out, "compactions: "+x.own+" against the record") {
 			t.Errorf("backtest %s: exit %d: %s%s", x.file, code, out, said)
 		}
 	}
-	file := filepath.Join("..", "jsonl", "internal", "copilot", "testdata", "events.jsonl")
+	file := "../jsonl/internal/copilot/testdata/events.jsonl"
 	if code, _, said := ctxkit("backtest", file, "-p", "claude-code"); code != 0 {
 		t.Errorf("exit %d under a policy that is named: %s", code, said)
 	}
@@ -284,7 +263,7 @@ func TestUnknownVersion(t *testing.T) {
 	}, "\n") + "\n"
 	text = strings.ReplaceAll(text, "gpt-5", "gpt-5-mini")
 	var out, said bytes.Buffer
-	code := Main([]string{"replay", "-", "-p", "none"}, strings.NewReader(text), &out, &said)
+	code := Main(strings.Fields("replay - -p none"), strings.NewReader(text), &out, &said)
 	all := strings.Join(strings.Fields(out.String()+said.String()), " ")
 	if code != exitDone || !strings.Contains(all, "tokens, not 1047576 (gpt-5-mini)") {
 		t.Errorf("exit code %d: %s", code, all)
@@ -294,14 +273,14 @@ func TestUnknownVersion(t *testing.T) {
 // TestNewerThanKnown: every command says once that the client is newer than those that were read, and where nothing states
 // the model's window.
 func TestNewerThanKnown(t *testing.T) {
-	text := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "rewind.jsonl")))(t)
+	text := must.Get(os.ReadFile("../testdata/sessions/rewind.jsonl"))(t)
 	text = regexp.MustCompile(`"version":"[^"]*"`).ReplaceAll(text, []byte(`"version":"99.1.0"`))
 	text = regexp.MustCompile(`"model":"claude[^"]*"`).ReplaceAll(text, []byte(`"model":"claude-opus-99"`))
 	dir := t.TempDir()
 	file := filepath.Join(dir, "new.jsonl")
 	config := filepath.Join(dir, "ctxkit.yaml")
 	for name, content := range map[string][]byte{file: text, config: []byte("version: 1\nsessions: [new.jsonl]\ncases: [{policy: claude-code}]\n")} {
-		must.Do(t, os.WriteFile(name, content, 0o600))
+		writeFile(t, name, string(content))
 	}
 	silent := map[string]bool{"anonymize": true, "convert": true, "lint": true} // no rule of a client acts in them
 	list := [][]string{{"check", config}, {"sessions", dir}, {"backtest", file, "-p", "claude-code"}, {"compare", file, "-p", "recorded", "-p", "claude-code"}}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -45,61 +46,78 @@ func hostileSession(t *testing.T, turn int) []byte {
 		h.Write([]byte(field))
 		return leads[(int(h.Sum32()>>1)+turn)%len(leads)] + field + hostile
 	}
-	line := func(kind string, n int, rest map[string]any) map[string]any {
-		m := map[string]any{
-			"type": kind, "uuid": bad(fmt.Sprintf("u%d", n)), "sessionId": bad("s"), "version": bad("2.1.19"), "cwd": "/home/" + bad("cwd"),
-			"gitBranch": bad("main"), "timestamp": "2026-01-15T09:00:00.000Z", "slug": bad("slug"), "agentId": bad("agent"),
+	text := sessionLines(t, hostileLines, bad, func(kind string, n int, line map[string]any) {
+		for key, field := range map[string]string{"sessionId": "s", "version": "2.1.19", "gitBranch": "main", "slug": "slug", "agentId": "agent"} {
+			line[key] = bad(field)
 		}
+		line["uuid"], line["cwd"], line["timestamp"] = bad(fmt.Sprint("u", n)), "/home/"+bad("cwd"), "2026-01-15T09:00:00.000Z"
 		if n > 0 {
-			m["parentUuid"] = bad(fmt.Sprintf("u%d", n-1))
+			line["parentUuid"] = bad(fmt.Sprint("u", n-1))
 		}
-		for k, v := range rest {
-			m[k] = v
+		if kind == "assistant" {
+			message := line["message"].(map[string]any)
+			message["id"], message["model"], message["stop_reason"] = bad(fmt.Sprint("m", len(message["content"].([]any)))), bad("claude-"), bad("stop")
+			message["usage"] = map[string]any{"input_tokens": 100000, "output_tokens": 10, "cache_read_input_tokens": 70000, "service_tier": bad("tier")}
 		}
-		return m
-	}
-	usage := map[string]any{"input_tokens": 100000, "output_tokens": 10, "cache_read_input_tokens": 70000, "service_tier": bad("tier")}
-	say := func(role string, content ...any) map[string]any {
-		m := map[string]any{"role": role, "content": content}
-		if role == "assistant" {
-			m["id"], m["model"], m["usage"], m["stop_reason"] = bad("m"+fmt.Sprint(len(content))), bad("claude-"), usage, bad("stop")
-		}
-		return map[string]any{"message": m}
-	}
-	prompt := map[string]any{"type": "text", "text": bad("prompt")}
-	call := func(n int, name string, input map[string]any) map[string]any {
-		return map[string]any{"type": "tool_use", "id": bad(fmt.Sprint("toolu_", n)), "name": name, "input": input}
-	}
-	result := func(n int, text string) map[string]any {
-		return map[string]any{"type": "tool_result", "tool_use_id": bad(fmt.Sprint("toolu_", n)), "content": text, "is_error": n == 1}
-	}
-	own, read := bad("Tool"), map[string]any{"file_path": "/home/" + bad("cwd") + "/" + bad("file.go")}
-	lines := []any{
-		map[string]any{"type": "summary", "summary": bad("title"), "leafUuid": bad("u9")},
-		line("user", 0, say("user", prompt)),
-		line("assistant", 1, say("assistant", map[string]any{"type": "thinking", "thinking": bad("thought"), "signature": bad("signature")},
-			call(1, own, map[string]any{bad("key"): bad("value"), "nested": []any{bad("nested")}}))),
-		line("user", 2, say("user", result(1, strings.Repeat(bad("result")+"\n", 150)))),
-		line("attachment", 3, map[string]any{"attachment": map[string]any{"type": bad("file"), "content": bad("attached"), "filename": bad("name")}}),
-		line("user", 4, say("user", map[string]any{"type": bad("image"), "source": map[string]any{"media_type": bad("media")}}, prompt)),
-		line("assistant", 5, say("assistant", call(2, "Read", read), call(3, "Bash", map[string]any{"command": bad("command"), "description": bad("description")}), call(4, "Task", map[string]any{"subagent_type": bad("type"), "prompt": bad("task")}))),
-		line("user", 6, say("user", result(2, strings.Repeat(bad("content")+"\n", 60)), result(3, strings.Repeat(bad("output")+"\n", 60)), result(4, bad("done")))),
-		line("assistant", 7, say("assistant", call(5, "Read", read), prompt)),
-		line("user", 8, say("user", result(5, strings.Repeat(bad("content")+"\n", 60)))),
-		line("assistant", 9, say("assistant", prompt, map[string]any{"type": bad("new"), "x": bad("x")})),
-		line("system", 10, map[string]any{"subtype": bad("compact_boundary"), "content": bad("system")}),
-		line("system", 11, map[string]any{"subtype": "compact_boundary", "content": bad("system"), "compactMetadata": map[string]any{"trigger": bad("trigger"), "preTokens": 90000}}),
-		line("user", 12, map[string]any{"isCompactSummary": true, "message": map[string]any{"role": "user", "content": bad("summary")}}),
-		line("assistant", 13, say("assistant", prompt)),
-		line(bad("strange"), 14, map[string]any{"content": bad("content")}),
-	}
+	})
+	title := sessionLines(t, `summary | {"summary":"‹title›","leafUuid":"‹u9›"}`, bad, func(string, int, map[string]any) {})
+	text = bytes.ReplaceAll(append(title, text...), []byte(`\u003cRAW\u003e`), []byte(rawBytes))
+	return append(text, "{\"broken\": \""+rawBytes+"\x1b[2J\n"+"// a comment \x1b[2J "+rawBytes+"\n"...)
+}
+
+const hostileLines = `
+user       | [{"type":"text","text":"‹prompt›"}]
+assistant  | [{"type":"thinking","thinking":"‹thought›","signature":"‹signature›"},{"type":"tool_use","id":"‹toolu_1›","name":"‹Tool›","input":{"‹key›":"‹value›","nested":["‹nested›"]}}]
+user       | [{"type":"tool_result","tool_use_id":"‹toolu_1›","content":"‹result*150›","is_error":true}]
+attachment | {"attachment":{"type":"‹file›","content":"‹attached›","filename":"‹name›"}}
+user       | [{"type":"‹image›","source":{"media_type":"‹media›"}},{"type":"text","text":"‹prompt›"}]
+assistant  | [{"type":"tool_use","id":"‹toolu_2›","name":"Read","input":{"file_path":"/home/‹cwd›/‹file.go›"}},{"type":"tool_use","id":"‹toolu_3›","name":"Bash","input":{"command":"‹command›","description":"‹description›"}},{"type":"tool_use","id":"‹toolu_4›","name":"Task","input":{"subagent_type":"‹type›","prompt":"‹task›"}}]
+user       | [{"type":"tool_result","tool_use_id":"‹toolu_2›","content":"‹content*60›","is_error":false},{"type":"tool_result","tool_use_id":"‹toolu_3›","content":"‹output*60›","is_error":false},{"type":"tool_result","tool_use_id":"‹toolu_4›","content":"‹done›","is_error":false}]
+assistant  | [{"type":"tool_use","id":"‹toolu_5›","name":"Read","input":{"file_path":"/home/‹cwd›/‹file.go›"}},{"type":"text","text":"‹prompt›"}]
+user       | [{"type":"tool_result","tool_use_id":"‹toolu_5›","content":"‹content*60›","is_error":false}]
+assistant  | [{"type":"text","text":"‹prompt›"},{"type":"‹new›","x":"‹x›"}]
+system     | {"subtype":"‹compact_boundary›","content":"‹system›"}
+system     | {"subtype":"compact_boundary","content":"‹system›","compactMetadata":{"trigger":"‹trigger›","preTokens":90000}}
+user       | {"isCompactSummary":true,"message":{"role":"user","content":"‹summary›"}}
+assistant  | [{"type":"text","text":"‹prompt›"}]
+‹strange›  | {"content":"‹content›"}
+`
+
+var namedField = regexp.MustCompile(`‹([^›*]*)(?:\*(\d+))?›`)
+
+// sessionLines are the lines of a session: a kind, and behind it the content of a message or the members of the line, as JSON. In
+// the place of ‹NAME› comes what said gives, with *N as N lines. common adds to each line what all have.
+func sessionLines(t *testing.T, text string, said func(name string) string, common func(kind string, n int, line map[string]any)) []byte {
+	t.Helper()
 	var b bytes.Buffer
-	for _, l := range lines {
-		js := must.Get(json.Marshal(l))(t)
-		b.Write(bytes.ReplaceAll(js, []byte(`\u003cRAW\u003e`), []byte(rawBytes)))
-		b.WriteByte('\n')
+	n := 0
+	for row := range strings.Lines(strings.TrimSpace(text)) {
+		row = namedField.ReplaceAllStringFunc(row, func(field string) string {
+			m := namedField.FindStringSubmatch(field)
+			s := said(m[1])
+			if times, err := strconv.Atoi(m[2]); err == nil {
+				s = strings.Repeat(s+"\n", times)
+			}
+			quoted := must.Get(json.Marshal(s))(t)
+			return string(quoted[1 : len(quoted)-1])
+		})
+		at := strings.Index(row, " | {")
+		if at < 0 {
+			at = strings.Index(row, " | [{")
+		}
+		var kind string
+		must.Do(t, json.Unmarshal([]byte(`"`+strings.TrimRight(row[:at], " ")+`"`), &kind))
+		line := map[string]any{}
+		content := row[at+len(" | "):]
+		if content[0] == '[' {
+			content = `{"message":{"role":"` + kind + `","content":` + content + `}}`
+		}
+		must.Do(t, json.Unmarshal([]byte(content), &line))
+		line["type"] = kind
+		common(kind, n, line)
+		b.Write(append(must.Get(json.Marshal(line))(t), '\n'))
+		n++
 	}
-	b.WriteString("{\"broken\": \"" + rawBytes + "\x1b[2J\n" + "// a comment \x1b[2J " + rawBytes + "\n")
 	return b.Bytes()
 }
 
@@ -127,7 +145,7 @@ func TestHostile(t *testing.T) {
 		}
 		name := []string{"s1", "a\x1b[31m\u202eb\u009b", "=1+1 @octocat #1", "::error::x ##[error]x", "<b>x<!--![i](http:) `|` www.evil.example"}[turn%5]
 		path := write(fmt.Sprintf("%d/%s.jsonl", turn, name), hostileSession(t, turn))
-		inputs = append(inputs, input{path, []string{"never", "always", "never", "never"}[turn%4]})
+		inputs = append(inputs, input{path, strings.Fields("never always never never")[turn%4]})
 		if turn%6 == 0 {
 			write(fmt.Sprintf("%d/other.jsonl", turn), hostileSession(t, turn+7))
 			inputs = append(inputs, input{filepath.Dir(path), "never"})
@@ -140,21 +158,34 @@ func TestHostile(t *testing.T) {
 	if len(large) < 5<<20 {
 		t.Fatal("nothing was enlarged")
 	}
-	replays := []string{"--policy", "claude-code-2.1.19", "--set", "window.context=60000", "--set", "autocompact.summary=outline"}
-	policies := []string{"--policy", "claude-code-2.1.19,window.context=60000,autocompact.summary=outline", "--policy", "recorded"}
+	const sets = ",window.context=60000,autocompact.summary=outline"
+	replays := strings.Fields("--policy claude-code-2.1.19" + strings.ReplaceAll(sets, ",", " --set "))
 	needs := map[string][]string{
-		"sweep": append(slices.Clone(replays), "--vary", "window.buffer=1000,2000"), "compare": policies, "anonymize": {"--check"},
+		"sweep": append(slices.Clone(replays), "--vary", "window.buffer=1000,2000"), "compare": {"--policy", "claude-code-2.1.19" + sets, "--policy", "recorded"}, "anonymize": {"--check"},
 	}
-	more := map[string][][]string{
-		"compare":  {{"--by", "project"}, {"--by", "version", "--all"}},
-		"cost":     {{"--verbose"}},
-		"view":     {{"--as", "model", "--classes"}, {"--as", "payload"}, {"--as", "raw"}, {"--as", "scrollback"}, {"--as", "transcript"}, {"--as", "raw", "--full"}, {"--as", "transcript", "--full"}},
-		"replay":   {{"--all", "--verbose"}},
-		"stats":    {{"--all"}},
-		"why":      {{"--all"}},
-		"diff":     {{"--full"}, {"--stat"}, {"--against", "three-layer"}, {"--from", "1"}, {"--at", "all"}},
-		"lint":     {{"--all", "--verbose"}},
-		"sessions": {{"--sort", "cost"}},
+	more := map[string][][]string{}
+	for line := range strings.Lines(`compare --by project
+compare --by version --all
+cost --verbose
+view --as model --classes
+view --as payload
+view --as raw
+view --as scrollback
+view --as transcript
+view --as raw --full
+view --as transcript --full
+replay --all --verbose
+stats --all
+why --all
+diff --full
+diff --stat
+diff --against three-layer
+diff --from 1
+diff --at all
+lint --all --verbose
+sessions --sort cost`) {
+		words := strings.Fields(line)
+		more[words[0]] = append(more[words[0]], words[1:])
 	}
 	tried, shown := map[string]int{}, 0
 	run := func(format string, prints bool, args ...string) {
@@ -199,7 +230,7 @@ func TestHostile(t *testing.T) {
 				next++
 				for _, in := range taken {
 					folder := filepath.Ext(in.path) != ".jsonl"
-					switch one := slices.Contains([]string{"anonymize", "diff", "view"}, c.Name()) || format == "svg"; {
+					switch one := slices.Contains(strings.Fields("anonymize diff view"), c.Name()) || format == "svg"; {
 					case one && folder:
 						in.path = filepath.Join(in.path, "other.jsonl")
 					case c.Name() == "sessions" && !folder:
@@ -239,7 +270,7 @@ func hostileChecks(t *testing.T, turn int, run func(prints bool, args ...string)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "c\x1b[31m.yaml")
 	write := func(path, text string) {
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		writeFile(t, path, text)
 	}
 	write(filepath.Join(dir, "a\x1b[31m\u202eb\u009b @octocat #1 ##[error]x.jsonl"), string(hostileSession(t, turn)))
 	put := func(name string, buffer int) {
@@ -273,7 +304,7 @@ cases:
 func TestHostileAnonymized(t *testing.T) {
 	text := hostileSession(t, 0)
 	file := filepath.Join(t.TempDir(), "s1.jsonl")
-	must.Do(t, os.WriteFile(file, text, 0o644))
+	writeFile(t, file, string(text))
 	code, out, said := ctxkit("anonymize", file)
 	if code != exitDone {
 		t.Fatalf("exit code %d: %s", code, said)

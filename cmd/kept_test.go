@@ -43,7 +43,7 @@ func keptFiles(t *testing.T, cache string) []string {
 // and one that is damaged.
 func keptFolder(t *testing.T) string {
 	dir := t.TempDir()
-	shipped := filepath.Join("..", "testdata", "sessions")
+	shipped := "../testdata/sessions"
 	for _, sub := range []string{"subagent", "offload"} {
 		must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join(shipped, sub))))
 	}
@@ -68,7 +68,7 @@ func keptPolicies(t *testing.T, dir string) []string {
 	return []string{"compare", dir, "-p", "recorded", "-p", own, "-p", "opencode", "-p", "claude-code"}
 }
 
-func writeFile(t *testing.T, path, text string) {
+func writeFile(t testing.TB, path, text string) {
 	t.Helper()
 	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
@@ -78,14 +78,22 @@ func writeFile(t *testing.T, path, text string) {
 func TestKeptRows(t *testing.T) {
 	dir := keptFolder(t)
 	args := keptPolicies(t, dir)
-	for _, more := range [][]string{
-		{"-f", "table"}, {"-f", "json"}, {"-f", "csv"}, {"-f", "markdown"}, {"-f", "html"}, {"-f", "rows"}, {"-f", "csv", "--verbose", "--by", "project"},
-		{"-f", "csv", "--agent", "all"}, {"-f", "csv", "--no-regret", "--strict"}, {"-f", "csv", "--model", "gpt-5", "--tokens", "heuristic"},
-		{"-f", "csv", "--cache", "own", "--window", "100k", "--overhead", "5000"}, {"-f", "csv", "--set", "mask.keep=2", "--max", "findings=1"},
-	} {
+	for row := range strings.Lines(`-f table
+-f json
+-f csv
+-f markdown
+-f html
+-f rows
+-f csv --verbose --by project
+-f csv --agent all
+-f csv --no-regret --strict
+-f csv --model gpt-5 --tokens heuristic
+-f csv --cache own --window 100k --overhead 5000
+-f csv --set mask.keep=2 --max findings=1`) {
+		more := strings.Fields(row)
 		line := append(slices.Clone(args), more...)
 		want, cache := runKept(t, cacheOff, line...), t.TempDir()
-		for _, jobs := range []string{"4", "1", "4"} {
+		for _, jobs := range strings.Fields("4 1 4") {
 			if got := runKept(t, cache, append(slices.Clone(line), "--jobs", jobs)...); got != want {
 				t.Errorf("%v, --jobs %s: exit code %d, want %d\n%s\nwant\n%s\n%.3000s\nwant\n%.3000s", more, jobs, got.code, want.code, got.err, want.err, got.out, want.out)
 			}
@@ -106,7 +114,7 @@ func TestKeptRowsAreUsed(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
 	args := keptPolicies(t, dir)
 	path := filepath.Join(dir, "a.jsonl")
-	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
+	data := must.Get(os.ReadFile("../testdata/sessions/compaction.jsonl"))(t)
 	writeFile(t, path, string(data))
 	st := must.Get(os.Stat(path))(t)
 	few := append(slices.Clone(args[:4]), "-p", "claude-code")
@@ -317,7 +325,7 @@ func TestKeptRowsAtOnce(t *testing.T) {
 // starts a program nothing is kept; nor is by merge and check.
 func TestRowsNotKept(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()
-	data := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "compaction.jsonl")))(t)
+	data := must.Get(os.ReadFile("../testdata/sessions/compaction.jsonl"))(t)
 	path := filepath.Join(dir, "a.jsonl")
 	writeFile(t, path, string(data))
 	writeFile(t, filepath.Join(dir, "bad.jsonl"), "no session\n")

@@ -40,7 +40,7 @@ func TestLabDatabases(t *testing.T) {
 			_, id, _ := strings.Cut(string(text), `"id": "`)
 			id, _, _ = strings.Cut(id, `"`)
 			one := filepath.Join(db, "opencode.db") + "#" + id
-			for _, policy := range []string{"recorded", "opencode", "claude-code", "codex", "none"} {
+			for _, policy := range strings.Fields("recorded opencode claude-code codex none") {
 				timeline := func(input string) string {
 					code, out, said := ctxkit("replay", input, "-p", policy, "--format", "json")
 					if code != 0 {

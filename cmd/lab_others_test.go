@@ -54,7 +54,7 @@ type otherRequest struct {
 
 func othersOf(t *testing.T, dir string) {
 	var path string
-	for _, pattern := range []string{"export.json.gz", "rollout*.gz", "events.jsonl.gz", "session-*.gz", "*.jsonl.gz"} {
+	for _, pattern := range strings.Fields("export.json.gz rollout*.gz events.jsonl.gz session-*.gz *.jsonl.gz") {
 		if found, _ := filepath.Glob(filepath.Join(dir, pattern)); len(found) > 0 {
 			path = found[0]
 			break
@@ -297,14 +297,14 @@ func TestLabCompactions(t *testing.T) {
 	}{
 		{"codex-0.171.0", "rollout.jsonl", []string{"-p", "codex"}, ""},
 		{"codex-0.171.0-patch", "rollout.jsonl", []string{"-p", "codex"}, ""},
-		{"codex-0.171.0-remote", "rollout.jsonl", []string{"-p", "codex@0.171.0", "--set", "codex_compaction.token_limit=26000"}, "summarize 8 0"},
-		{"pi-0.74.2", "*.jsonl", []string{"-p", "pi@0.74.2", "--window", "60000"}, "summarize 13 0"},
-		{"opencode-1.18.33", "export.json", []string{"-p", "opencode", "--window", "80000"}, "summarize 12 0"},
-		{"opencode-1.18.33-compact2", "export.json", []string{"-p", "opencode", "--window", "80000"}, "summarize 11 0, summarize 20 0"},
+		{"codex-0.171.0-remote", "rollout.jsonl", strings.Fields("-p codex@0.171.0 --set codex_compaction.token_limit=26000"), "summarize 8 0"},
+		{"pi-0.74.2", "*.jsonl", strings.Fields("-p pi@0.74.2 --window 60000"), "summarize 13 0"},
+		{"opencode-1.18.33", "export.json", strings.Fields("-p opencode --window 80000"), "summarize 12 0"},
+		{"opencode-1.18.33-compact2", "export.json", strings.Fields("-p opencode --window 80000"), "summarize 11 0, summarize 20 0"},
 		{"opencode-1.18.33-prune", "export.json", []string{"-p", "opencode"}, "clear 21 12"},
-		{"opencode-1.18.33-errors", "export.json", []string{"-p", "opencode", "--window", "80000"}, ""},
-		{"opencode-1.18.33-fork", "export.json", []string{"-p", "opencode", "--window", "80000"}, ""},
-		{"opencode-1.18.33-revert", "export.json", []string{"-p", "opencode", "--window", "80000"}, ""},
+		{"opencode-1.18.33-errors", "export.json", strings.Fields("-p opencode --window 80000"), ""},
+		{"opencode-1.18.33-fork", "export.json", strings.Fields("-p opencode --window 80000"), ""},
+		{"opencode-1.18.33-revert", "export.json", strings.Fields("-p opencode --window 80000"), ""},
 	} {
 		t.Run(tt.session, func(t *testing.T) {
 			t.Parallel()

@@ -61,12 +61,12 @@ func TestRun(t *testing.T) {
 	waits, _ := io.Pipe()
 	time.AfterFunc(10*time.Millisecond, cancel)
 	out.Reset()
-	if code := Run(ctx, []string{"replay", "-", "-p", "none"}, waits, &out, io.Discard); code != exitInterrupted || out.Len() > 0 {
+	if code := Run(ctx, strings.Fields("replay - -p none"), waits, &out, io.Discard); code != exitInterrupted || out.Len() > 0 {
 		t.Errorf("exit %d, %q", code, out.String())
 	}
 
 	for _, args := range [][]string{{"stats"}, {"compare", "-p", "none"}, {"sessions"}} {
-		r := begin(append(args, filepath.Join("..", "testdata", "sessions"), "--no-cache", "--jobs", "1"), nil, io.Discard, io.Discard)
+		r := begin(append(args, "../testdata/sessions", "--no-cache", "--jobs", "1"), nil, io.Discard, io.Discard)
 		close(r.sys.stop)
 		if <-r.done; !errors.Is(r.err, errInterrupted) {
 			t.Errorf("%s went on: %v", args[0], r.err)
@@ -138,30 +138,23 @@ func TestLineWriterWholeLines(t *testing.T) {
 }
 
 func TestUseColor(t *testing.T) {
-	for _, c := range []struct {
-		when     string
-		terminal bool
-		env      map[string]string
-		file     string
-		want     bool
-	}{
-		{"auto", true, nil, "", true},
-		{"auto", false, nil, "", false},
-		{"auto", true, map[string]string{"NO_COLOR": "1"}, "", false},
-		{"auto", false, map[string]string{"FORCE_COLOR": "1"}, "", true},
-		{"auto", false, map[string]string{"FORCE_COLOR": "0"}, "", false},
-		{"auto", false, map[string]string{"FORCE_COLOR": "1"}, "out.txt", false},
-		{"auto", true, map[string]string{"FORCE_COLOR": "1", "NO_COLOR": "1"}, "", false},
-		{"auto", true, map[string]string{"TERM": "dumb"}, "", false},
-		{"auto", true, nil, "out.txt", false},
-		{"always", false, map[string]string{"NO_COLOR": "1"}, "", true},
-		{"never", true, nil, "", false},
-	} {
-		sys := &system{terminal: c.terminal, env: func(name string) string { return c.env[name] }}
-		if got := (&outputOptions{Color: c.when, File: c.file}).useColor(sys); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
+	must.Rows(t, `
+# --color | a terminal | environment | --output | coloured
+auto   | true  | {} | "" | true
+auto   | false | {} | "" | false
+auto   | true  | {"NO_COLOR": "1"} | "" | false
+auto   | false | {"FORCE_COLOR": "1"} | "" | true
+auto   | false | {"FORCE_COLOR": "0"} | "" | false
+auto   | false | {"FORCE_COLOR": "1"} | out.txt | false
+auto   | true  | {"FORCE_COLOR": "1", "NO_COLOR": "1"} | "" | false
+auto   | true  | {"TERM": "dumb"} | "" | false
+auto   | true  | {} | out.txt | false
+always | false | {"NO_COLOR": "1"} | "" | true
+never  | true  | {} | "" | false
+`, func(when string, terminal bool, env map[string]string, file string, want bool) {
+		sys := &system{terminal: terminal, env: func(name string) string { return env[name] }}
+		must.Equal(t, (&outputOptions{Color: when, File: file}).useColor(sys), want)
+	})
 }
 
 // TestPageToTerminal: a page is refused where it would go to a terminal.
@@ -175,22 +168,29 @@ func TestPageToTerminal(t *testing.T) {
 }
 
 func TestTokensAndSizes(t *testing.T) {
-	for in, want := range map[string]int{"auto": 0, "200000": 200000, "200k": 200_000, "1M": 1_000_000, "1.5M": 1_500_000} {
-		var n tokenCount
-		if err := n.Set(in); err != nil || int(n) != want {
-			t.Errorf("%s: %d, %v", in, n, err)
+	must.Rows(t, `
+# a number of tokens; -1: refused
+auto   | 0
+200000 | 200000
+200k   | 200000
+1M     | 1000000
+1.5M   | 1500000
+""     | -1
+0      | -1
+"-1"   | -1
+k      | -1
+1.5    | -1
+9999999999 | -1
+wide   | -1
+99999999999999999999G | -1
+`, func(in string, want int) {
+		n := tokenCount(-1)
+		if err := n.Set(in); (err != nil) != (want < 0) || err == nil && int(n) != want {
+			t.Errorf("%d, %v", n, err)
 		}
-	}
-	for _, in := range []string{"", "0", "-1", "k", "1.5", "9999999999", "wide", "99999999999999999999G"} {
-		var n tokenCount
-		if n.Set(in) == nil {
-			t.Errorf("%q is taken for %d tokens", in, n)
-		}
-	}
+	})
 	for in, want := range map[string]int64{"500": 500, "500k": 500_000, "200MB": 200_000_000, "2GB": 2_000_000_000} {
-		if n, err := parseSize(in); err != nil || n != want {
-			t.Errorf("%s: %d, %v", in, n, err)
-		}
+		must.Both(parseSize(in))(t, want, nil, in)
 	}
 }
 
@@ -226,7 +226,7 @@ func TestApplyEnvironment(t *testing.T) {
 }
 
 func TestSuggestion(t *testing.T) {
-	names := []string{"replay", "sessions", "policy", "version"}
+	names := strings.Fields("replay sessions policy version")
 	for word, want := range map[string]string{"repaly": "did you mean replay?", "xyzzy": "look", "": "look"} {
 		if got := suggestion(word, names, "look"); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
@@ -235,23 +235,21 @@ func TestSuggestion(t *testing.T) {
 }
 
 func TestStrictError(t *testing.T) {
-	const hint = ": see the warnings and events, allow one with --allow, or leave out --strict"
-	for _, c := range []struct {
-		faults  []compare.FaultCount
-		allowed []string
-		want    string
-	}{
-		{nil, nil, ""},
-		{[]compare.FaultCount{{Figure: "violations", N: 1}}, nil, "1 broken rule of the API (violations)" + hint},
-		{[]compare.FaultCount{{Figure: "violations", N: 1}, {Figure: "refused", N: 2}, {Figure: "violations", N: 3}}, nil, "2 requests over the window, or blocked (refused); 4 broken rules of the API (violations)" + hint},
-		{[]compare.FaultCount{{Figure: "violations", N: 1}, {Figure: "thrash", N: 2}}, []string{"violations"}, "2 compactions that freed less than a tenth (thrash)" + hint},
-		{[]compare.FaultCount{{Figure: "thrash", N: 2}}, []string{"violations", "thrash"}, ""},
-	} {
-		err := strictError(c.faults, c.allowed)
-		if got := fmt.Sprint(err); err != nil && (got != "a check did not hold: "+c.want || !errors.Is(err, errCheckFailed)) || err == nil && c.want != "" {
-			t.Errorf("%v without %v: %v, want %q", c.faults, c.allowed, err, c.want)
+	must.Rows(t, `
+# faults | allowed | what is said; "": nothing
+[] | [] | ""
+[{"Figure": "violations", "N": 1}] | [] | 1 broken rule of the API (violations)
+[{"Figure": "violations", "N": 1}, {"Figure": "refused", "N": 2}, {"Figure": "violations", "N": 3}] | [] | 2 requests over the window, or blocked (refused); 4 broken rules of the API (violations)
+[{"Figure": "violations", "N": 1}, {"Figure": "thrash", "N": 2}] | ["violations"] | 2 compactions that freed less than a tenth (thrash)
+[{"Figure": "thrash", "N": 2}] | ["violations", "thrash"] | ""
+`, func(faults []compare.FaultCount, allowed []string, want string) {
+		err := strictError(faults, allowed)
+		if want == "" {
+			must.Equal(t, err, nil)
+			return
 		}
-	}
+		must.Say(t, "a check did not hold: "+want+": see the warnings and events, allow one with --allow, or leave out --strict true", err, errors.Is(err, errCheckFailed))
+	})
 }
 
 // TestLongLineWritten: a long line written in parts is not searched for its end again with each, which would be to look
@@ -287,7 +285,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left
 // TestLostOutput: where a check failed and nobody could read of it, the command could not do its work.
 func TestLostOutput(t *testing.T) {
 	var said bytes.Buffer
-	code := Main([]string{"lint", filepath.Join("..", "testdata", "sessions", "fused.jsonl")}, strings.NewReader(""), fullDisk{}, &said)
+	code := Main([]string{"lint", "../testdata/sessions/fused.jsonl"}, strings.NewReader(""), fullDisk{}, &said)
 	if code != exitNotDone || !strings.Contains(said.String(), "no space left") {
 		t.Errorf("exit code %d, want %d: %s", code, exitNotDone, said.String())
 	}
@@ -301,8 +299,8 @@ func TestPipesDoNotHang(t *testing.T) {
 	if err := makeFIFO(pipe); err != nil {
 		t.Skip(err)
 	}
-	must.Do(t, os.WriteFile(mine, []byte("extends: ./pipe\n"), 0o600))
-	session := filepath.Join("..", "testdata", "sessions", "cjk.jsonl")
+	writeFile(t, mine, "extends: ./pipe\n")
+	session := "../testdata/sessions/cjk.jsonl"
 	for _, args := range [][]string{
 		{"policy", "lint", mine}, {"replay", session, "-p", pipe}, {"replay", session, "-p", "none", "--prices", pipe}, {"check", pipe},
 	} {
@@ -320,7 +318,7 @@ func TestPipesDoNotHang(t *testing.T) {
 // TestNotices holds that the licenses in the program are of the modules and versions in go.mod. scripts/release/notices
 // --check compares their texts, and finds one that is missing.
 func TestNotices(t *testing.T) {
-	text := must.Get(os.ReadFile(filepath.Join("..", "go.mod")))(t)
+	text := must.Get(os.ReadFile("../go.mod"))(t)
 	versions := map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		if f := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require ")); len(f) > 1 {
@@ -333,7 +331,7 @@ func TestNotices(t *testing.T) {
 			t.Errorf("the license of %s is of %s, and go.mod has %q", m[1], m[2], versions[m[1]])
 		}
 	}
-	for _, name := range []string{"github.com/spf13/cobra", "github.com/ncruces/go-sqlite3", "go.yaml.in/yaml/v4"} {
+	for _, name := range strings.Fields("github.com/spf13/cobra github.com/ncruces/go-sqlite3 go.yaml.in/yaml/v4") {
 		if !have[name] {
 			t.Errorf("%s is in the program without a license: run scripts/release/notices", name)
 		}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"go/ast"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -11,7 +12,7 @@ import (
 // the intervals of replay/interval are rounded to a tenth of a percent.
 func TestMoneyIsInteger(t *testing.T) {
 	_, byDir := sources(t)
-	for _, dir := range []string{"replay/price", "replay/cache", "replay/exact", "replay/compare", "replay/check"} {
+	for _, dir := range strings.Fields("replay/price replay/cache replay/exact replay/compare replay/check") {
 		if len(byDir[dir]) == 0 {
 			t.Errorf("no package %s", dir)
 		}
@@ -21,7 +22,7 @@ func TestMoneyIsInteger(t *testing.T) {
 					continue
 				}
 				ast.Inspect(d, func(n ast.Node) bool {
-					if id, ok := n.(*ast.Ident); ok && slices.Contains([]string{"float32", "float64", "ParseFloat"}, id.Name) {
+					if id, ok := n.(*ast.Ident); ok && slices.Contains(strings.Fields("float32 float64 ParseFloat"), id.Name) {
 						t.Errorf("%s: %s in package %s", f.Name.Name, id.Name, dir)
 					}
 					if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Float" {

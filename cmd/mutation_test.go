@@ -104,14 +104,14 @@ func newMutation(t *testing.T) *mutation {
 		return files
 	}
 	add("claude-code", glob("../testdata/sessions/*.jsonl")...)
-	for _, version := range []string{"1.0.17", "2.0.76", "2.1.19", "2.1.50", "2.1.139", "2.1.239"} {
+	for _, version := range strings.Fields("1.0.17 2.0.76 2.1.19 2.1.50 2.1.139 2.1.239") {
 		o := synth.Default()
 		o.Version, o.Requests, o.ResultChars, o.Subagents, o.Rewinds = version, 6, 300, 0, 0.2
 		var text bytes.Buffer
 		must.Get(synth.Generate(&text, o))(t)
 		m.sessions["claude-code"] = append(m.sessions["claude-code"], text.Bytes())
 	}
-	m.agents = []string{"cline", "codex", "copilot", "gemini", "kimi", "opencode", "pi", "qwen", "tables"}
+	m.agents = strings.Fields("cline codex copilot gemini kimi opencode pi qwen tables")
 	for _, reader := range m.agents {
 		add(reader, glob("../jsonl/internal/"+reader+"/testdata/*.json*")...)
 	}
@@ -135,7 +135,7 @@ func newMutation(t *testing.T) *mutation {
 	m.sample = filepath.Join(keep, "sample.jsonl")
 	m.config = []byte("version: 1\nsessions: [sample.jsonl]\nbaseline: base.json\ncases:\n  - name: a\n    policy: opencode\n    set: {window.context: 60000}\n    expect:\n      model_peak: {max: 500000}\n      misses: {max: 10}\n")
 	for name, text := range map[string][]byte{"sample.jsonl": m.sessions["claude-code"][len(m.sessions["claude-code"])-1], "c.yaml": m.config} {
-		must.Do(t, os.WriteFile(filepath.Join(keep, name), text, 0o600))
+		writeFile(t, filepath.Join(keep, name), string(text))
 	}
 	var said bytes.Buffer
 	if code := Main([]string{"check", filepath.Join(keep, "c.yaml"), "--update"}, strings.NewReader(""), io.Discard, &said); code != exitDone {
@@ -153,8 +153,7 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 	must.Do(t, os.RemoveAll(dir))
 	write := func(name string, text []byte) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, text, 0o600))
+		writeFile(t, path, string(text))
 		return path
 	}
 	var kind string
@@ -214,13 +213,13 @@ func (m *mutation) try(t *testing.T, seed uint64) {
 
 // sessionLine is a command line over a session, or a folder of them.
 func (m *mutation) sessionLine(d *rand.Rand, input string, folder bool) []string {
-	commands := []string{"replay", "replay", "replay", "stats", "cost", "compare", "lint", "why", "regret", "backtest", "backtest", "sweep", "resume", "diff", "view", "convert", "anonymize"}
+	commands := strings.Fields("replay replay replay stats cost compare lint why regret backtest backtest sweep resume diff view convert anonymize")
 	if folder {
-		commands = []string{"sessions", "replay", "compare", "lint", "stats", "why", "resume", "cost"}
+		commands = strings.Fields("sessions replay compare lint stats why resume cost")
 	}
 	name := pickWord(d, commands...)
 	args := []string{name, input}
-	policy := pickWord(d, "opencode", "claude-code", "recorded", "none", "codex", "gemini-cli", "claude-code-pipeline", "langchain-summarization", "decay")
+	policy := pickWord(d, strings.Fields("opencode claude-code recorded none codex gemini-cli claude-code-pipeline langchain-summarization decay")...)
 	switch name {
 	case "replay", "cost", "stats", "regret", "view", "why":
 		args = append(args, "-p", policy)
@@ -235,11 +234,11 @@ func (m *mutation) sessionLine(d *rand.Rand, input string, folder bool) []string
 	case "compare":
 		args = append(args, "-p", policy, "-p", "three-layer")
 	}
-	if slices.Contains([]string{"replay", "cost", "regret", "view", "diff"}, name) && policy == "opencode" && d.IntN(2) == 0 && name != "diff" {
+	if slices.Contains(strings.Fields("replay cost regret view diff"), name) && policy == "opencode" && d.IntN(2) == 0 && name != "diff" {
 		args = append(args, "--set", "window.context=30000", "--set", "opencode_prune.protect=500", "--set", "opencode_prune.minimum=100")
 	}
 	if name == "view" && d.IntN(2) == 0 {
-		args = append(args, "--as", pickWord(d, "raw", "model", "payload", "scrollback", "transcript"))
+		args = append(args, "--as", pickWord(d, strings.Fields("raw model payload scrollback transcript")...))
 	}
 	if name == "anonymize" {
 		if d.IntN(2) == 0 {
@@ -263,14 +262,14 @@ const longRun = 5 * time.Minute
 // run runs the line twice.
 func (m *mutation) run(t *testing.T) {
 	t.Helper()
-	must.Do(t, os.WriteFile(filepath.Join(m.dir, "line"), fmt.Appendf(nil, "%q\n", m.args), 0o600))
+	writeFile(t, filepath.Join(m.dir, "line"), string(fmt.Appendf(nil, "%q\n", m.args)))
 	slow := time.AfterFunc(longRun, func() { panic(fmt.Sprintf("%q takes longer than %v", m.args, longRun)) })
 	defer slow.Stop()
 	var codes [2]int
 	var out, said [2]bytes.Buffer
 	for i, jobs := range []string{"1", "4"} {
 		args := m.args
-		if slices.Contains([]string{"replay", "cost", "compare", "regret", "stats", "why", "lint", "sweep", "backtest", "resume", "sessions", "check"}, args[0]) {
+		if slices.Contains(strings.Fields("replay cost compare regret stats why lint sweep backtest resume sessions check"), args[0]) {
 			args = append(slices.Clone(args), "--jobs", jobs)
 		}
 		codes[i] = Main(args, strings.NewReader(""), &out[i], &said[i])
@@ -396,8 +395,7 @@ func storage(t *testing.T, dir string) {
 		"part/m_2/a_2.json":      `{"id":"a_2","sessionID":"ses_1","messageID":"m_2","type":"tool","callID":"c_1","tool":"read","state":{"status":"completed","input":{"filePath":"/p/a.go"},"output":"package a","time":{"start":1,"end":2}}}`,
 	} {
 		path := filepath.Join(dir, "storage", filepath.FromSlash(name))
-		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
+		writeFile(t, path, text)
 	}
 }
 
@@ -472,7 +470,7 @@ func mutateDatabase(t *testing.T, d *rand.Rand, path string) {
 		value := "?"
 		switch d.IntN(8) {
 		case 0:
-			value = pickWord(d, "NULL", "-1", "1e300", "9223372036854775807", "x'00ff'", "zeroblob(3000)", "''")
+			value = pickWord(d, strings.Fields("NULL -1 1e300 9223372036854775807 x'00ff' zeroblob(3000) ''")...)
 		case 1:
 			value = "(SELECT \"" + column + "\" FROM \"" + table + "\" WHERE rowid = " + pickWord(d, rows...) + ")"
 		case 2:
@@ -591,7 +589,7 @@ func mutateSession(d *rand.Rand, text []byte) []byte {
 			}
 			now = deep
 		case 3:
-			now = json.Number(pickWord(d, "0", "-1", "1e9", "9007199254740993", "99999999999999999999", "1e300", "-0.0", "0.5", "4294967296"))
+			now = json.Number(pickWord(d, strings.Fields("0 -1 1e9 9007199254740993 99999999999999999999 1e300 -0.0 0.5 4294967296")...))
 		case 4:
 			now = pickWord(d, "", "assistant", "user", "tool_result", "compact_boundary", "summary", strings.Repeat("x", d.IntN(3000)), "2026-13-45T99:00:00Z", "0001-01-01T00:00:00Z", "../../etc/passwd")
 		case 5:
@@ -612,7 +610,7 @@ func mutateSession(d *rand.Rand, text []byte) []byte {
 			continue
 		}
 		if d.IntN(10) == 0 && len(out) > 2 && out[0] == '{' { // a key twice
-			out = slices.Concat([]byte(`{"`+pickWord(d, "type", "uuid", "message", "parentUuid", "timestamp", "payload", "role")+`":`), []byte(pickWord(d, "null", `"x"`, "{}", "1")), []byte(","), out[1:])
+			out = slices.Concat([]byte(`{"`+pickWord(d, strings.Fields("type uuid message parentUuid timestamp payload role")...)+`":`), []byte(pickWord(d, "null", `"x"`, "{}", "1")), []byte(","), out[1:])
 		}
 		lines[i] = append(out, '\n')
 		text = bytes.Join(lines, nil)

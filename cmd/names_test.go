@@ -34,13 +34,13 @@ func TestNoStageIsNamed(t *testing.T) {
 	// Words of the field that happen to be a policy, a stage or a family: none is a value, recorded the engine's own
 	// track, summarize a kind of edit, program what a policy may start.
 	names = slices.DeleteFunc(names, func(n string) bool {
-		return slices.Contains([]string{"none", "recorded", "generic", "mask", "summarize", "decay", "program"}, n)
+		return slices.Contains(strings.Fields("none recorded generic mask summarize decay program"), n)
 	})
 	fset, byDir := sources(t)
 	for dir, files := range byDir {
 		if dir == "scripts/genprices" || dir == "scripts/genlimits" || dir == "scripts/gencatalogue" || // names of providers and packages
 			dir == "scripts/bench" || dir == "scripts/findings" || dir == "scripts/kills" || dir == "scripts/mcp" || dir == "scripts/upstream" || dir == "scripts/lab" || dir == "scripts/lab/mock" || // policies and clients that they measure, suggest or play
-			dir == "jsonl" || strings.HasPrefix(dir, "jsonl/") || slices.Contains([]string{"policy/stage", "policy/stage/measure", "policy/stage/summarize", "policy/stage/stagetest"}, dir) {
+			dir == "jsonl" || strings.HasPrefix(dir, "jsonl/") || slices.Contains(strings.Fields("policy/stage policy/stage/measure policy/stage/summarize policy/stage/stagetest"), dir) {
 			continue
 		}
 		own := map[string]bool{} // names of the family whose folder it is

@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"errors"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,83 +16,104 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
-// offlineLine is a command line of TestOffline, run in a folder with sessions, policies and a check.
+// offlineLines are lines of every command, as they are run in a folder with sessions, policies and a check: behind " > " is what a
+// line is told to write besides the cache, behind " < " what it reads from standard input, and one that ends with " !" cannot do
+// its work. The first is empty. TestOfflineLines fails on a command without.
+const offlineLines = `
+--help
+--version
+sessions/big.jsonl
+nonsense !
+__complete replay --policy c
+__complete view -
+anonymize sessions/big.jsonl
+anonymize sessions/big.jsonl --check
+anonymize sessions/big.jsonl -o out/a.jsonl > out
+anonymize nowhere.jsonl -o out/none.jsonl !
+backtest sessions
+backtest sessions/big.jsonl -f json -o out/backtest.json > out
+backtest --counters sessions/big.jsonl sessions/compaction.jsonl
+cache
+cache info
+sessions
+cache clear
+check !
+check --update --force > base.json
+check
+check --also junit=out/check.xml > out
+compare sessions -p none -p opencode
+compare sessions -p none -p opencode -f html -o out/c.html > out
+completion
+completion bash
+completion fish
+completion powershell
+completion zsh
+convert sessions/big.jsonl
+convert sessions/big.jsonl -o out/b.jsonl > out
+cost sessions/big.jsonl -p opencode
+cost sessions/big.jsonl -p none --prices nothing.json !
+demo
+config
+explore sessions/big.jsonl !
+diff sessions/big.jsonl -p opencode
+export sessions -p opencode -o out/tables > out
+export sessions/big.jsonl !
+help replay
+help columns
+lint sessions/big.jsonl
+compare sessions -p none -f rows -o out/1.rows > out
+merge out/1.rows
+policy
+policy diff opencode gemini-cli
+policy lint mine.yaml
+policy list
+policy new
+policy new a -o out/a.yaml > out
+policy schema
+policy show opencode
+policy test mine.yaml
+policy test mine.yaml sessions/big.jsonl
+prices
+prices -f json -o out/prices.json > out
+regret sessions/big.jsonl -p opencode
+replay sessions/big.jsonl -p mine.yaml
+replay sessions -p opencode --tokens o200k_base
+replay sessions/big.jsonl -p opencode -f html -o out/r.html > out
+replay last -p recorded
+replay nowhere.jsonl -p none !
+replay sessions/big.jsonl -p program.yaml !
+resume
+sessions
+sessions --no-cache
+sessions sessions --sort cost -f csv -o out/s.csv > out
+stats sessions/big.jsonl
+stats sessions/big.jsonl --pager
+statusline < {"transcript_path": "sessions/big.jsonl", "version": "2.1.139", "context_window": {"context_window_size": 200000, "current_usage": {"input_tokens": 142310}}}
+sweep sessions/big.jsonl -p opencode --vary opencode_prune.protect=20000,40000
+synth --requests 3
+synth --requests 3 --dir out/p > out
+synth --requests 3 -o out/y.jsonl > out
+thresholds
+version
+validate sessions
+view sessions/big.jsonl -p opencode
+view sessions/big.jsonl -p opencode -f json -o out/v.json > out
+why sessions/big.jsonl
+`
+
 type offlineLine struct {
-	args string
-	told string // the file or folder that it is told to write, besides the cache
-	in   string // what it reads from standard input
-	code int
+	args, told, in string
+	code           int
 }
 
-// offlineLines are lines of every command. TestOfflineLines fails on a command without.
-func offlineLines() map[string][]offlineLine {
-	const big = "sessions/big.jsonl"
-	return map[string][]offlineLine{
-		"": {
-			{args: ""}, {args: "--help"}, {args: "--version"}, {args: big}, {args: "nonsense", code: exitNotDone},
-			{args: "__complete replay --policy c"}, {args: "__complete view -"},
-		},
-		"anonymize": {
-			{args: "anonymize " + big}, {args: "anonymize " + big + " --check"}, {args: "anonymize " + big + " -o out/a.jsonl", told: "out"},
-			{args: "anonymize nowhere.jsonl -o out/none.jsonl", code: exitNotDone},
-		},
-		"backtest": {
-			{args: "backtest sessions"}, {args: "backtest " + big + " -f json -o out/backtest.json", told: "out"},
-			{args: "backtest --counters " + big + " sessions/compaction.jsonl"},
-		},
-		"cache":       {{args: "cache"}},
-		"cache info":  {{args: "cache info"}},
-		"cache clear": {{args: "sessions"}, {args: "cache clear"}},
-		"check": {
-			{args: "check", code: exitNotDone}, {args: "check --update --force", told: "base.json"}, {args: "check"},
-			{args: "check --also junit=out/check.xml", told: "out"},
-		},
-		"compare": {
-			{args: "compare sessions -p none -p opencode"},
-			{args: "compare sessions -p none -p opencode -f html -o out/c.html", told: "out"},
-		},
-		"completion":            {{args: "completion"}},
-		"completion bash":       {{args: "completion bash"}},
-		"completion fish":       {{args: "completion fish"}},
-		"completion powershell": {{args: "completion powershell"}},
-		"completion zsh":        {{args: "completion zsh"}},
-		"convert":               {{args: "convert " + big}, {args: "convert " + big + " -o out/b.jsonl", told: "out"}},
-		"cost":                  {{args: "cost " + big + " -p opencode"}, {args: "cost " + big + " -p none --prices nothing.json", code: exitNotDone}},
-		"demo":                  {{args: "demo"}},
-		"config":                {{args: "config"}},
-		"explore":               {{args: "explore " + big, code: exitNotDone}},
-		"diff":                  {{args: "diff " + big + " -p opencode"}},
-		"export":                {{args: "export sessions -p opencode -o out/tables", told: "out"}, {args: "export " + big, code: exitNotDone}},
-		"help":                  {{args: "help replay"}, {args: "help columns"}},
-		"lint":                  {{args: "lint " + big}},
-		"merge":                 {{args: "compare sessions -p none -f rows -o out/1.rows", told: "out"}, {args: "merge out/1.rows"}},
-		"policy":                {{args: "policy"}},
-		"policy diff":           {{args: "policy diff opencode gemini-cli"}},
-		"policy lint":           {{args: "policy lint mine.yaml"}},
-		"policy list":           {{args: "policy list"}},
-		"policy new":            {{args: "policy new"}, {args: "policy new a -o out/a.yaml", told: "out"}},
-		"policy schema":         {{args: "policy schema"}},
-		"policy show":           {{args: "policy show opencode"}},
-		"policy test":           {{args: "policy test mine.yaml"}, {args: "policy test mine.yaml " + big}},
-		"prices":                {{args: "prices"}, {args: "prices -f json -o out/prices.json", told: "out"}},
-		"regret":                {{args: "regret " + big + " -p opencode"}},
-		"replay": {
-			{args: "replay " + big + " -p mine.yaml"}, {args: "replay sessions -p opencode --tokens o200k_base"},
-			{args: "replay " + big + " -p opencode -f html -o out/r.html", told: "out"}, {args: "replay last -p recorded"},
-			{args: "replay nowhere.jsonl -p none", code: exitNotDone}, {args: "replay " + big + " -p program.yaml", code: exitNotDone},
-		},
-		"resume":     {{args: "resume"}},
-		"sessions":   {{args: "sessions"}, {args: "sessions --no-cache"}, {args: "sessions sessions --sort cost -f csv -o out/s.csv", told: "out"}},
-		"stats":      {{args: "stats " + big}, {args: "stats " + big + " --pager"}},
-		"statusline": {{args: "statusline", in: `{"transcript_path": "sessions/big.jsonl", "version": "2.1.139", "context_window": {"context_window_size": 200000, "current_usage": {"input_tokens": 142310}}}`}},
-		"sweep":      {{args: "sweep " + big + " -p opencode --vary opencode_prune.protect=20000,40000"}},
-		"synth":      {{args: "synth --requests 3"}, {args: "synth --requests 3 --dir out/p", told: "out"}, {args: "synth --requests 3 -o out/y.jsonl", told: "out"}},
-		"thresholds": {{args: "thresholds"}},
-		"version":    {{args: "version"}},
-		"validate":   {{args: "validate sessions"}},
-		"view":       {{args: "view " + big + " -p opencode"}, {args: "view " + big + " -p opencode -f json -o out/v.json", told: "out"}},
-		"why":        {{args: "why " + big}},
+func readOfflineLine(text string) (l offlineLine) {
+	l.args = strings.TrimRight(text, "\n")
+	if args, fails := strings.CutSuffix(l.args, " !"); fails || args == "!" {
+		l.args, l.code = args, exitNotDone
 	}
+	l.args, l.in, _ = strings.Cut(l.args, " < ")
+	l.args, l.told, _ = strings.Cut(l.args, " > ")
+	return l
 }
 
 // TestOfflineLines holds that TestOffline runs every command.
@@ -101,15 +121,13 @@ func TestOfflineLines(t *testing.T) {
 	root := newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}))
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
-	lines, commands := offlineLines(), commandNames(root)
-	for _, name := range commands {
-		if len(lines[name]) == 0 {
-			t.Errorf("no line runs ctxkit %s: add one to offlineLines", name)
-		}
+	commands, run := commandNames(root), map[string]bool{}
+	for line := range strings.Lines(offlineLines) {
+		run[runBy(readOfflineLine(line).args, commands)] = true
 	}
-	for name := range lines {
-		if !slices.Contains(commands, name) {
-			t.Errorf("offlineLines: there is no command %q", name)
+	for _, name := range commands {
+		if !run[name] {
+			t.Errorf("no line runs ctxkit %s: add one to offlineLines", name)
 		}
 	}
 }
@@ -120,16 +138,16 @@ func TestOffline(t *testing.T) {
 	if !long() {
 		t.Skip("CTXKIT_LONG is not set")
 	}
-	watched := []string{"strace", "-f", "-y", "-qq", "--seccomp-bpf", "-s", "4096", "-e", "signal=none", "-e", "trace=%network,%file,ftruncate,fchmod,fchown,fsetxattr,io_uring_setup"}
+	watched := strings.Fields("strace -f -y -qq --seccomp-bpf -s 4096 -e signal=none -e trace=%network,%file,ftruncate,fchmod,fchown,fsetxattr,io_uring_setup")
 	if out, err := exec.Command(watched[0], append(slices.Clone(watched[1:]), "true")...).CombinedOutput(); err != nil {
 		t.Skipf("no strace here: %v %s", err, out)
 	}
-	alone := []string{"unshare", "--map-root-user", "--net"}
+	alone := strings.Fields("unshare --map-root-user --net")
 	if out, err := exec.Command(alone[0], append(slices.Clone(alone[1:]), "true")...).CombinedOutput(); err != nil {
 		t.Logf("no network namespace of its own: %v %s", err, out)
 		alone = nil
 	}
-	lines, dir := offlineLines(), offlineFolder(t)
+	dir := offlineFolder(t)
 	path := filepath.Join(t.TempDir(), "ctxkit")
 	if out, err := exec.Command("go", "build", "-o", path, "..").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -150,32 +168,31 @@ func TestOffline(t *testing.T) {
 		return c.ProcessState.ExitCode(), string(out), strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	kept := 0
-	for _, name := range slices.Sorted(maps.Keys(lines)) {
-		for _, l := range lines[name] {
-			code, said, calls := run(l)
-			if code != l.code {
-				t.Errorf("ctxkit %s: exit code %d, want %d: %s", l.args, code, l.code, said)
+	for line := range strings.Lines(offlineLines) {
+		l := readOfflineLine(line)
+		code, said, calls := run(l)
+		if code != l.code {
+			t.Errorf("ctxkit %s: exit code %d, want %d: %s", l.args, code, l.code, said)
+		}
+		wrote := 0
+		for i, call := range calls {
+			bad, paths := judgeCall(dir, call)
+			if bad != "" && (i > 0 || bad != startsProgram) {
+				t.Errorf("ctxkit %s %s: %s", l.args, bad, call)
 			}
-			wrote := 0
-			for i, call := range calls {
-				bad, paths := judgeCall(dir, call)
-				if bad != "" && (i > 0 || bad != startsProgram) {
-					t.Errorf("ctxkit %s %s: %s", l.args, bad, call)
+			for _, p := range paths {
+				switch {
+				case l.told != "" && writtenFor(filepath.Join(dir, l.told), p):
+					wrote++
+				case caches(l) && writtenFor(filepath.Join(dir, "home", ".cache"), p):
+					kept++
+				default:
+					t.Errorf("ctxkit %s writes %s: %s", l.args, p, call)
 				}
-				for _, p := range paths {
-					switch {
-					case l.told != "" && writtenFor(filepath.Join(dir, l.told), p):
-						wrote++
-					case caches(l) && writtenFor(filepath.Join(dir, "home", ".cache"), p):
-						kept++
-					default:
-						t.Errorf("ctxkit %s writes %s: %s", l.args, p, call)
-					}
-				}
 			}
-			if l.told != "" && wrote == 0 {
-				t.Errorf("ctxkit %s was not seen to write in %s", l.args, l.told)
-			}
+		}
+		if l.told != "" && wrote == 0 {
+			t.Errorf("ctxkit %s was not seen to write in %s", l.args, l.told)
 		}
 	}
 	if kept == 0 {
@@ -186,7 +203,7 @@ func TestOffline(t *testing.T) {
 // caches reports whether a line may write in the cache: one that reads sessions may, but for a check.
 func caches(l offlineLine) bool {
 	first, _, _ := strings.Cut(l.args, " ")
-	without := []string{"check", "completion", "demo", "help", "--help", "policy", "prices", "synth", "thresholds", "version", "--version"}
+	without := strings.Fields("check completion demo help --help policy prices synth thresholds version --version")
 	return !slices.Contains(without, first) && !strings.Contains(l.args, "--no-cache")
 }
 
@@ -200,10 +217,10 @@ func offlineFolder(t *testing.T) string {
 		"out/kept":     "", "tmp/kept": "",
 	} {
 		must.Do(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(name)), 0o755))
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		writeFile(t, filepath.Join(dir, name), text)
 	}
 	for _, to := range []string{"sessions", "home/.claude/projects/-p"} {
-		must.Do(t, os.CopyFS(filepath.Join(dir, to), os.DirFS(filepath.Join("..", "testdata", "sessions"))))
+		must.Do(t, os.CopyFS(filepath.Join(dir, to), os.DirFS("../testdata/sessions")))
 	}
 	return dir
 }
@@ -243,18 +260,18 @@ func judgeCall(dir, call string) (bad string, paths []string) {
 		}
 		return "cannot be judged by", nil
 	}
-	switch name, args := m[1], m[2]; name {
-	case "execve", "execveat":
+	is := func(names string) bool { return slices.Contains(strings.Fields(names), m[1]) }
+	switch args := m[2]; {
+	case is("execve execveat"):
 		return startsProgram, nil
-	case "stat", "lstat", "newfstatat", "statx", "statfs", "access", "faccessat", "faccessat2", "readlink", "readlinkat", "getcwd", "chdir", "getxattr", "lgetxattr":
+	case is("stat lstat newfstatat statx statfs access faccessat faccessat2 readlink readlinkat getcwd chdir getxattr lgetxattr"):
 		return "", nil
-	case "open", "openat", "openat2":
+	case is("open openat openat2"):
 		if !regexp.MustCompile(`O_WRONLY|O_RDWR|O_CREAT|O_TRUNC|O_TMPFILE`).MatchString(args) {
 			return "", nil
 		}
 		return "", tracedPaths(dir, args)
-	case "creat", "mkdir", "mkdirat", "rmdir", "unlink", "unlinkat", "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "truncate", "ftruncate",
-		"chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchown", "fchownat", "utime", "utimes", "utimensat", "futimesat", "setxattr", "lsetxattr", "fsetxattr":
+	case is("creat mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat mknod mknodat truncate ftruncate chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat utime utimes utimensat futimesat setxattr lsetxattr fsetxattr"):
 		if paths = tracedPaths(dir, args); len(paths) == 0 {
 			return "writes what is not said", nil
 		}
@@ -281,26 +298,26 @@ func tracedPaths(dir, args string) (paths []string) {
 
 // TestJudgeCall tries the judge of TestOffline on lines of strace.
 func TestJudgeCall(t *testing.T) {
-	for _, tt := range []struct{ call, bad, paths string }{
-		{`12 openat(AT_FDCWD</d>, "a.jsonl", O_RDONLY|O_CLOEXEC) = 3</d/a.jsonl>`, "", ""},
-		{`12 openat(AT_FDCWD</d>, "b", O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 0600) = 3</d/b>`, "", "/d/b"},
-		{`12 openat(AT_FDCWD</d>, "/e/b", O_WRONLY <unfinished ...>`, "", "/e/b"},
-		{`12 <... openat resumed>)             = 9</d/fused.jsonl>`, "", ""},
-		{`12 unlinkat(7</x/y>, "z", 0) = 0`, "", "/x/y/z"},
-		{`12 renameat(AT_FDCWD</d>, "a", AT_FDCWD</d>, "/e/../f") = 0`, "", "/d/a /f"},
-		{`12 mkdir("n", 0700) = 0`, "", "/d/n"},
-		{`12 fchmod(5</d/.out.part>, 0644) = 0`, "", "/d/.out.part"},
-		{`12 ftruncate(5, 0) = 0`, "writes what is not said", ""},
-		{`12 socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_IP) = 3`, "makes a system call that no command needs", ""},
-		{`12 connect(3<socket:[1]>, {sa_family=AF_UNIX, sun_path="/run/nscd"}, 110) = -1`, "makes a system call that no command needs", ""},
-		{`12 io_uring_setup(8, {}) = 3`, "makes a system call that no command needs", ""},
-		{`12 execve("/bin/git", ["git"], 0x7ff /* 3 vars */) = 0`, startsProgram, ""},
-		{`12 +++ exited with 0 +++`, "", ""},
-		{`12 ???( <detached ...>`, "", ""}, // at the end of the process
-		{`what`, "cannot be judged by", ""},
-	} {
-		if bad, paths := judgeCall("/d", tt.call); bad != tt.bad || strings.Join(paths, " ") != tt.paths {
-			t.Errorf("%s: %q, writes %q", tt.call, bad, paths)
-		}
-	}
+	must.Rows(t, `
+# call | what is wrong | the paths it writes
+12 openat(AT_FDCWD</d>, "a.jsonl", O_RDONLY|O_CLOEXEC) = 3</d/a.jsonl> | "" | ""
+12 openat(AT_FDCWD</d>, "b", O_RDWR|O_CREAT|O_EXCL|O_CLOEXEC, 0600) = 3</d/b> | "" | /d/b
+12 openat(AT_FDCWD</d>, "/e/b", O_WRONLY <unfinished ...> | "" | /e/b
+12 <... openat resumed>)             = 9</d/fused.jsonl> | "" | ""
+12 unlinkat(7</x/y>, "z", 0) = 0 | "" | /x/y/z
+12 renameat(AT_FDCWD</d>, "a", AT_FDCWD</d>, "/e/../f") = 0 | "" | /d/a /f
+12 mkdir("n", 0700) = 0 | "" | /d/n
+12 fchmod(5</d/.out.part>, 0644) = 0 | "" | /d/.out.part
+12 ftruncate(5, 0) = 0 | writes what is not said | ""
+12 socket(AF_INET, SOCK_DGRAM|SOCK_CLOEXEC, IPPROTO_IP) = 3 | makes a system call that no command needs | ""
+12 connect(3<socket:[1]>, {sa_family=AF_UNIX, sun_path="/run/nscd"}, 110) = -1 | makes a system call that no command needs | ""
+12 io_uring_setup(8, {}) = 3 | makes a system call that no command needs | ""
+12 execve("/bin/git", ["git"], 0x7ff /* 3 vars */) = 0 | starts a program | ""
+12 +++ exited with 0 +++ | "" | ""
+12 ???( <detached ...> | "" | ""
+what | cannot be judged by | ""
+`, func(call, bad, paths string) {
+		got, list := judgeCall("/d", call)
+		must.Say(t, bad+" "+paths, got, strings.Join(list, " "))
+	})
 }

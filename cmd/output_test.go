@@ -66,30 +66,25 @@ func TestPager(t *testing.T) {
 	if err := os.WriteFile(pager, []byte("#!/bin/sh\necho \"paged $1\"\n"), 0o755); err != nil || runtime.GOOS == "windows" {
 		t.Skip(err)
 	}
-	for _, tt := range []struct {
-		name     string
-		terminal bool
-		pager    string
-		args     []string
-		want     string
-	}{
-		{"on a terminal", true, pager + " page", []string{"--pager"}, "paged page\n"},
-		{"not asked for", true, pager, nil, "write   write"},
-		{"turned off", true, pager, []string{"--pager=false"}, "write   write"},
-		{"no terminal", false, pager, []string{"--pager"}, "write   write"},
-		{"to a file", true, pager, []string{"--pager", "-o", file}, ""},
-		{"not installed", true, pager + "-missing", []string{"--pager"}, "write   write"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var out bytes.Buffer
-			sys := newSystem(strings.NewReader(""), &out, io.Discard)
-			sys.terminal = tt.terminal
-			sys.env = func(name string) string { return map[string]string{"PAGER": tt.pager}[name] }
-			must.Do(t, execute(sys, append([]string{"prices"}, tt.args...)))
-			sys.out.flush()
-			if got := out.String(); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
-				t.Errorf("printed %q, want %q", got, tt.want)
-			}
-		})
-	}
+	must.Rows(t, `
+# what | on a terminal | $PAGER | arguments | what is printed
+on a terminal | true  | PAGER page    | --pager | "paged page\n"
+not asked for | true  | PAGER         | ""      | write   write
+turned off    | true  | PAGER         | --pager=false | write   write
+no terminal   | false | PAGER         | --pager | write   write
+to a file     | true  | PAGER         | --pager -o FILE | ""
+not installed | true  | PAGER-missing | --pager | write   write
+`, func(name string, terminal bool, with, args, want string) {
+		var out bytes.Buffer
+		sys := newSystem(strings.NewReader(""), &out, io.Discard)
+		sys.terminal = terminal
+		sys.env = func(name string) string {
+			return map[string]string{"PAGER": strings.Replace(with, "PAGER", pager, 1)}[name]
+		}
+		must.Do(t, execute(sys, append([]string{"prices"}, strings.Fields(strings.Replace(args, "FILE", file, 1))...)))
+		sys.out.flush()
+		if got := out.String(); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("printed %q, want %q", got, want)
+		}
+	})
 }

@@ -19,19 +19,20 @@ import (
 )
 
 // pageRuns are command lines that write a page or a picture of a session.
-func pageRuns(file string) [][]string {
-	return [][]string{
-		{"replay", file, "-p", "claude-code-2.1.19", "--set", "window.context=60000", "-f", "html"},
-		{"replay", file, "-p", "recorded", "-f", "html"},
-		{"replay", file, file, "-p", "opencode", "-f", "html"},
-		{"replay", file, "-p", "claude-code-2.1.19", "--set", "window.context=60000", "-f", "svg"},
-		{"stats", file, "-f", "html"},
-		{"stats", file, file, "-p", "opencode", "-f", "html"},
-		{"compare", file, "-p", "recorded", "-p", "opencode", "-f", "html"},
-		{"compare", file, "-p", "recorded", "-p", "opencode", "--by", "project", "-f", "html"},
-		{"sweep", file, "-p", "opencode", "--vary", "opencode_prune.protect=1000,2000", "-f", "html"},
-		{"sweep", file, "-p", "opencode", "--vary", "opencode_prune.protect=1000,2000", "-f", "svg"},
+func pageRuns(file string) (list [][]string) {
+	for line := range strings.Lines(`replay file -p claude-code-2.1.19 --set window.context=60000 -f html
+replay file -p recorded -f html
+replay file file -p opencode -f html
+replay file -p claude-code-2.1.19 --set window.context=60000 -f svg
+stats file -f html
+stats file file -p opencode -f html
+compare file -p recorded -p opencode -f html
+compare file -p recorded -p opencode --by project -f html
+sweep file -p opencode --vary opencode_prune.protect=1000,2000 -f html
+sweep file -p opencode --vary opencode_prune.protect=1000,2000 -f svg`) {
+		list = append(list, strings.Fields(strings.ReplaceAll(line, "file", file)))
 	}
+	return list
 }
 
 // written runs a command line and returns its output.
@@ -85,48 +86,48 @@ func (n *nonsense) word() string {
 func namedSession(t *testing.T) ([]byte, []string) {
 	t.Helper()
 	n := &nonsense{}
-	w := n.word
-	id, cwd, branch := w(), "/home/"+w()+"/"+w(), w()
-	var b bytes.Buffer
-	count := 0
-	line := func(kind string, rest map[string]any) {
-		m := map[string]any{"type": kind, "uuid": fmt.Sprintf("%s-%d", id, count), "sessionId": id, "version": "2.1.19", "cwd": cwd, "gitBranch": branch,
-			"timestamp": fmt.Sprintf("2026-01-15T09:%02d:00.000Z", count%60), "slug": branch}
+	kept := map[string]string{}
+	word := func(name string) string { // an empty name has a new one each time
+		if name == "" {
+			return n.word()
+		}
+		if kept[name] == "" {
+			kept[name] = n.word()
+		}
+		return kept[name]
+	}
+	id, cwd, branch := word("id"), "/home/"+n.word()+"/"+n.word(), n.word()
+	const turn = `
+user       | [{"type":"text","text":"‹› ‹›"}]
+assistant  | [{"type":"thinking","thinking":"‹›","signature":"‹›"},{"type":"tool_use","id":"‹callN›","name":"mcp__‹›__‹›","input":{"‹›":"‹›","file_path":"/‹›/‹›.go"}}]
+user       | [{"type":"tool_result","tool_use_id":"‹callN›","content":"‹resultN*1800›"}]
+attachment | {"attachment":{"type":"‹›","content":"‹›","filename":"/‹›"}}
+assistant  | [{"type":"text","text":"‹› ‹›"},{"type":"‹›","x":"‹›"}]`
+	text := ""
+	for round := range 12 {
+		text += regexp.MustCompile(`N([*›])`).ReplaceAllString(turn, fmt.Sprintf("_%d$1", round))
+	}
+	lines := sessionLines(t, text+`
+system     | {"subtype":"compact_boundary","content":"‹›","compactMetadata":{"trigger":"auto","preTokens":50000}}
+user       | {"isCompactSummary":true,"message":{"role":"user","content":"‹› ‹›"}}
+assistant  | [{"type":"text","text":"‹› ‹›"}]
+‹›         | {"content":"‹›"}
+`, word, func(kind string, count int, line map[string]any) {
+		for key, value := range map[string]string{"sessionId": id, "version": "2.1.19", "cwd": cwd, "gitBranch": branch, "slug": branch} {
+			line[key] = value
+		}
+		line["uuid"], line["timestamp"] = fmt.Sprintf("%s-%d", id, count), fmt.Sprintf("2026-01-15T09:%02d:00.000Z", count%60)
 		if count > 0 {
-			m["parentUuid"] = fmt.Sprintf("%s-%d", id, count-1)
+			line["parentUuid"] = fmt.Sprintf("%s-%d", id, count-1)
 		}
-		for k, v := range rest {
-			m[k] = v
+		if kind == "assistant" {
+			message := line["message"].(map[string]any)
+			message["id"], message["model"], message["stop_reason"] = n.word(), "claude-"+n.word(), n.word()
+			message["usage"] = map[string]any{"input_tokens": 1000 * count, "output_tokens": 10, "cache_read_input_tokens": 900 * count}
 		}
-		js := must.Get(json.Marshal(m))(t)
-		b.Write(append(js, '\n'))
-		count++
-	}
-	say := func(role string, content ...any) map[string]any {
-		m := map[string]any{"role": role, "content": content}
-		if role == "assistant" {
-			m["id"], m["model"], m["stop_reason"] = w(), "claude-"+w(), w()
-			m["usage"] = map[string]any{"input_tokens": 1000 * count, "output_tokens": 10, "cache_read_input_tokens": 900 * count}
-		}
-		return map[string]any{"message": m}
-	}
-	text := func() map[string]any { return map[string]any{"type": "text", "text": w() + " " + w()} }
-	fmt.Fprintf(&b, `{"type":"summary","summary":%q,"leafUuid":"%s-1"}`+"\n", w(), id)
-	for range 12 {
-		call, tool := w(), "mcp__"+w()+"__"+w()
-		line("user", say("user", text()))
-		line("assistant", say("assistant", map[string]any{"type": "thinking", "thinking": w(), "signature": w()},
-			map[string]any{"type": "tool_use", "id": call, "name": tool, "input": map[string]any{w(): w(), "file_path": "/" + w() + "/" + w() + ".go"}}))
-		line("user", say("user", map[string]any{"type": "tool_result", "tool_use_id": call, "content": strings.Repeat(w()+" "+w()+"\n", 900)}))
-		line("attachment", map[string]any{"attachment": map[string]any{"type": w(), "content": w(), "filename": "/" + w()}})
-		line("assistant", say("assistant", text(), map[string]any{"type": w(), "x": w()}))
-	}
-	line("system", map[string]any{"subtype": "compact_boundary", "content": w(), "compactMetadata": map[string]any{"trigger": "auto", "preTokens": 50000}})
-	line("user", map[string]any{"isCompactSummary": true, "message": map[string]any{"role": "user", "content": w() + " " + w()}})
-	line("assistant", say("assistant", text()))
-	line(w(), map[string]any{"content": w()})
-	b.WriteString("{\"broken\": \"" + w() + "\n")
-	return b.Bytes(), n.list
+	})
+	title := fmt.Sprintf(`{"type":"summary","summary":%q,"leafUuid":"%s-1"}`+"\n", n.word(), id)
+	return slices.Concat([]byte(title), lines, []byte("{\"broken\": \""+n.word()+"\n")), n.list
 }
 
 // TestNoText holds that no word of a transcript is in a page or a picture with --no-text: of a session with a word of
@@ -134,7 +135,7 @@ func namedSession(t *testing.T) ([]byte, []string) {
 func TestNoText(t *testing.T) {
 	text, words := namedSession(t)
 	file := filepath.Join(t.TempDir(), words[0]+".jsonl")
-	must.Do(t, os.WriteFile(file, text, 0o644))
+	writeFile(t, file, string(text))
 	for _, args := range pageRuns(file) {
 		shown := bytes.ToLower(unfolded(t, written(t, args...)))
 		hidden := bytes.ToLower(unfolded(t, written(t, append(slices.Clone(args), "--no-text")...)))
@@ -195,9 +196,9 @@ func TestNoTextCorpus(t *testing.T) {
 func ownWord(t *testing.T, word string) bool {
 	t.Helper()
 	found := false
-	for _, dir := range []string{"../policy", "../replay", "../report", "../jsonl"} {
+	for _, dir := range strings.Fields("../policy ../replay ../report ../jsonl") {
 		must.Do(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-			if err != nil || found || e.IsDir() || !slices.Contains([]string{".go", ".yaml", ".json"}, filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
+			if err != nil || found || e.IsDir() || !slices.Contains(strings.Fields(".go .yaml .json"), filepath.Ext(path)) || strings.HasSuffix(path, "_test.go") {
 				return err
 			}
 			text, err := os.ReadFile(path)

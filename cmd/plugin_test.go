@@ -18,7 +18,7 @@ func TestSkill(t *testing.T) {
 	const id = "3fea94ca-9a1c-4900-ba4b-332afdaddc4a"
 	home := t.TempDir()
 	project := filepath.Join(home, "projects", "-home-dev-harbor")
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "sessions", "big.jsonl"))
+	text, err := os.ReadFile("../testdata/sessions/big.jsonl")
 	if err == nil {
 		err = os.MkdirAll(project, 0o700)
 	}

@@ -29,7 +29,7 @@ func TestPresetsAreReadOnce(t *testing.T) {
 	sessions := []string{
 		"../testdata/sessions/big.jsonl", "../testdata/sessions/big-2.1.139.jsonl", "../testdata/sessions/compaction.jsonl",
 	}
-	for _, command := range []string{"replay", "compare", "cost", "backtest"} {
+	for _, command := range strings.Fields("replay compare cost backtest") {
 		t.Run(command, func(t *testing.T) {
 			var out, said bytes.Buffer
 			times := map[string]int{}

@@ -89,7 +89,7 @@ func TestProgramLines(t *testing.T) {
 				t.Errorf("%q: %v\n%.500s", words, err, line)
 			}
 		}}
-		for _, name := range []string{"compaction.jsonl", "parallel-tools.jsonl", "thinking.jsonl", "lost.jsonl", "collapse.jsonl"} {
+		for _, name := range strings.Fields("compaction.jsonl parallel-tools.jsonl thinking.jsonl lost.jsonl collapse.jsonl") {
 			tl, err := sampleRecord(t, name, programs).Replay(programPolicy(t, words...), replay.Options{})
 			if err != nil {
 				t.Fatalf("%q, %s: %v", words, name, err)

@@ -35,7 +35,7 @@ func TestProgramEnds(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	session := must.Get(filepath.Abs(filepath.Join("..", "testdata", "sessions", "cjk.jsonl")))(t)
+	session := must.Get(filepath.Abs("../testdata/sessions/cjk.jsonl"))(t)
 	for _, c := range []struct {
 		words, limit string
 		signal       os.Signal // that ctxkit gets; nil: none
@@ -56,7 +56,7 @@ func TestProgramEnds(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			text := fmt.Sprintf("name: mine\nstages: [program: {command: [sample-program, %s], timeout: %s}]\n", c.words, c.limit)
-			must.Do(t, os.WriteFile(filepath.Join(dir, "mine.yaml"), []byte(text), 0o600))
+			writeFile(t, filepath.Join(dir, "mine.yaml"), text)
 			run := exec.Command(path, "replay", session, "-p", "mine.yaml", "--allow-programs")
 			run.Dir = dir
 			must.Do(t, run.Start())

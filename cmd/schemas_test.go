@@ -16,13 +16,13 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
-// jsonExamples is what each command that prints JSON is tried with, by the words after ctxkit.
-func jsonExamples(t *testing.T) map[string][][]string {
+// jsonExamples are the lines that commands that print JSON are tried with: jsonLines, with the files that they name.
+func jsonExamples(t *testing.T) []string {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+		writeFile(t, path, text)
 		return path
 	}
 	const big, compaction = "../testdata/sessions/big.jsonl", "../testdata/sessions/compaction.jsonl"
@@ -39,34 +39,86 @@ func jsonExamples(t *testing.T) map[string][][]string {
 	hostileFile := write("hostile.jsonl", string(hostileSession(t, 0)))
 	rows := write("all.rows", string(mustRun(t, "compare", sessions, "-q", "-f", "rows")))
 	empty := write("empty.jsonl", `{"type":"summary","summary":"A title","leafUuid":"u1"}`)
-	script := must.Get(os.ReadFile(filepath.Join("testdata", "script", "requests.txtar")))(t)
+	script := must.Get(os.ReadFile("testdata/script/requests.txtar"))(t)
 	_, rest, _ := strings.Cut(string(script), "-- session.jsonl --\n")
 	session, _, _ := strings.Cut(rest, "-- bodies.ndjson --\n")
 	onRecord := write("requests.jsonl", session)
-	return map[string][][]string{
-		"anonymize":   {{"--check", compaction}, {"--check", hostileFile}, {"--check", empty}},
-		"backtest":    {{big}, {big, "--counters"}, {onRecord, "--payload"}, {compaction, "--payload", "--requests", write("bodies.ndjson", `{"answer":{"id":"msg_01SscvDV17vWCLtazf7MLaee"},"messages":[{"role":"user","content":"x"}]}`)}},
-		"check":       {{"../testdata/check/threshold/ctxkit.yaml"}},
-		"compare":     {{compaction, big}, {sessions, "--by", "version", "-p", "none"}, {empty, hostileFile}},
-		"cost":        {{big, "-p", "opencode"}, {sessions, "-p", "claude-code-pipeline", "--agent", "all"}},
-		"diff":        {{compaction, "-p", "opencode"}},
-		"lint":        {{sessions}, {hostileFile}},
-		"merge":       {{rows}},
-		"policy diff": {{"opencode", "none"}, {"none", "none"}, {"claude-code-pipeline", odd}},
-		"policy lint": {{odd}, {"none", "claude-code-pipeline", "opencode"}},
-		"policy list": {{}},
-		"prices":      {{}, {"--prices", write("mine.json", `{"models": [{"id": "mine", "input": 1, "output": 2}]}`)}},
-		"regret":      {{big, compaction, "-p", "three-layer"}, {empty, "-p", "none"}},
-		"replay":      {{big, "-p", "claude-code-pipeline"}, {sessions, "-p", "opencode", "--agent", "all", "--regret"}, {hostileFile, "-p", "three-layer"}},
-		"resume":      {{sessions}, {big}, {dir}},
-		"sessions":    {{sessions}, {sessions + "/subagent"}, {dir}},
-		"stats":       {{big}, {onRecord}, {sessions, "--agent", "all"}, {hostileFile, "-p", "three-layer"}, {empty}},
-		"sweep":       {{big, "-p", "opencode", "--vary", "opencode_prune.protect=20000,40000"}},
-		"thresholds":  {{}, {"--policy", "none"}, {"--policy", "opencode-1.18", "--model", "claude-opus-4-6"}, {"--policy", "claude-code-2.1.19", "--window", "1M", "--set", "window.pct_override=50"}, {"--policy", "gemini-cli"}},
-		"validate":    {{sessions, "--agent", "all"}, {big, "-p", "claude-code@2.1.30"}},
-		"view":        {{big, "--as", "transcript"}},
-		"why":         {{big}, {onRecord}, {sessions, "--agent", "all"}, {sessions, "-p", "three-layer"}, {hostileFile, "-p", "gemini-cli", "--window", "20k"}, {compaction, "-p", "gemini-cli", "--window", "20k"}, {empty}},
+	files := map[string]string{
+		"big": big, "compaction": compaction, "sessions": sessions, "hostile": hostileFile, "empty": empty, "onRecord": onRecord, "odd": odd, "rows": rows, "dir": dir,
+		"bodies": write("bodies.ndjson", `{"answer":{"id":"msg_01SscvDV17vWCLtazf7MLaee"},"messages":[{"role":"user","content":"x"}]}`),
+		"mine":   write("mine.json", `{"models": [{"id": "mine", "input": 1, "output": 2}]}`),
 	}
+	return strings.Split(os.Expand(strings.TrimSpace(jsonLines), func(name string) string { return files[name] }), "\n")
+}
+
+const jsonLines = `
+anonymize --check $compaction
+anonymize --check $hostile
+anonymize --check $empty
+backtest $big
+backtest $big --counters
+backtest $onRecord --payload
+backtest $compaction --payload --requests $bodies
+check ../testdata/check/threshold/ctxkit.yaml
+compare $compaction $big
+compare $sessions --by version -p none
+compare $empty $hostile
+cost $big -p opencode
+cost $sessions -p claude-code-pipeline --agent all
+diff $compaction -p opencode
+lint $sessions
+lint $hostile
+merge $rows
+policy diff opencode none
+policy diff none none
+policy diff claude-code-pipeline $odd
+policy lint $odd
+policy lint none claude-code-pipeline opencode
+policy list
+prices
+prices --prices $mine
+regret $big $compaction -p three-layer
+regret $empty -p none
+replay $big -p claude-code-pipeline
+replay $sessions -p opencode --agent all --regret
+replay $hostile -p three-layer
+resume $sessions
+resume $big
+resume $dir
+sessions $sessions
+sessions $sessions/subagent
+sessions $dir
+stats $big
+stats $onRecord
+stats $sessions --agent all
+stats $hostile -p three-layer
+stats $empty
+sweep $big -p opencode --vary opencode_prune.protect=20000,40000
+thresholds
+thresholds --policy none
+thresholds --policy opencode-1.18 --model claude-opus-4-6
+thresholds --policy claude-code-2.1.19 --window 1M --set window.pct_override=50
+thresholds --policy gemini-cli
+validate $sessions --agent all
+validate $big -p claude-code@2.1.30
+view $big --as transcript
+why $big
+why $onRecord
+why $sessions --agent all
+why $sessions -p three-layer
+why $hostile -p gemini-cli --window 20k
+why $compaction -p gemini-cli --window 20k
+why $empty
+`
+
+// runBy is the longest of the names of commands that a line begins with.
+func runBy(line string, names []string) (name string) {
+	for _, n := range names {
+		if strings.HasPrefix(line+" ", n+" ") && len(n) > len(name) {
+			name = n
+		}
+	}
+	return name
 }
 
 // TestEveryJSONHasASchema runs every command that prints JSON, and holds what it prints against the schema that its
@@ -75,44 +127,44 @@ func TestEveryJSONHasASchema(t *testing.T) {
 	t.Parallel()
 	examples := jsonExamples(t)
 	schemas := map[string]*jsonschema.Schema{}
-	for _, name := range jsonCommands(newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}))) {
-		list, ok := examples[name]
-		if !ok {
-			t.Errorf("%s prints JSON, and is tried with nothing here", name)
+	names, tried := jsonCommands(newRoot(newSystem(strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}))), map[string]bool{}
+	for _, line := range examples {
+		tried[runBy(line, names)] = true
+		args := append(strings.Fields(line), "--format", "json")
+		var out, said bytes.Buffer
+		if code := Main(args, strings.NewReader(""), &out, &said); code == exitNotDone {
+			t.Fatalf("%q: %s", args, said.Bytes())
 		}
-		delete(examples, name)
-		for _, rest := range list {
-			args := append(append(strings.Fields(name), rest...), "--format", "json")
-			var out, said bytes.Buffer
-			if code := Main(args, strings.NewReader(""), &out, &said); code == exitNotDone {
-				t.Fatalf("%q: %s", args, said.Bytes())
-			}
-			var doc struct {
-				Schema string `json:"schema"`
-			}
-			if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
-				t.Fatalf("%q: %v", args, err)
-			}
-			product, version, ok := strings.Cut(strings.TrimPrefix(doc.Schema, "ctxkit."), "/")
-			if !ok {
-				t.Errorf("%q: the schema is %q", args, doc.Schema)
-				continue
-			}
-			file := product + "." + version + ".json"
-			if schemas[file] == nil {
-				schemas[file] = schemaOf(t, file)
-			}
-			v, err := jsonschema.UnmarshalJSON(&out)
-			if err == nil {
-				err = schemas[file].Validate(v)
-			}
-			if err != nil {
-				t.Errorf("%q: %v", args, err)
-			}
+		var doc struct {
+			Schema string `json:"schema"`
+		}
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		product, version, ok := strings.Cut(strings.TrimPrefix(doc.Schema, "ctxkit."), "/")
+		if !ok {
+			t.Errorf("%q: the schema is %q", args, doc.Schema)
+			continue
+		}
+		file := product + "." + version + ".json"
+		if schemas[file] == nil {
+			schemas[file] = schemaOf(t, file)
+		}
+		v, err := jsonschema.UnmarshalJSON(&out)
+		if err == nil {
+			err = schemas[file].Validate(v)
+		}
+		if err != nil {
+			t.Errorf("%q: %v", args, err)
 		}
 	}
-	for name := range examples {
-		t.Errorf("%s prints no JSON", name)
+	for _, name := range names {
+		if !tried[name] {
+			t.Errorf("%s prints JSON, and is tried with nothing here", name)
+		}
+	}
+	if tried[""] {
+		t.Error("a line is of a command that prints no JSON")
 	}
 	// That of a baseline is of a file that check writes, those of a program and of rows of lines; their own tests hold them.
 	published, err := filepath.Glob("../docs/schemas/*.json")
@@ -184,7 +236,7 @@ func checkStrict(t *testing.T, at string, v any) {
 // line, of each in turn; with CTXKIT_LONG=1 all of all.
 func TestCorpusJSON(t *testing.T) {
 	var files, folders []string
-	for _, name := range []string{"CORPUS", "MORE", "CODEX", "AGENTS"} {
+	for _, name := range strings.Fields("CORPUS MORE CODEX AGENTS") {
 		if dir := os.Getenv("CTXKIT_" + name); dir != "" {
 			list, _, err := Inputs([]string{dir})
 			if err != nil {
@@ -196,11 +248,23 @@ func TestCorpusJSON(t *testing.T) {
 	if len(files) == 0 || testing.Short() {
 		t.Skip("CTXKIT_CORPUS and the others name no folder of sessions")
 	}
-	lines := []string{
-		"why FILE", "stats FILE", "resume FILE", "replay FILE -p recorded", "cost FILE -p opencode", "lint FILE", "regret FILE -p three-layer", "compare FILE -p recorded -p claude-code",
-		"backtest FILE", "sessions FILE", "diff FILE -p opencode", "view FILE --as transcript", "anonymize FILE --check", "backtest FILE --payload", "backtest FILE --counters",
-		"sweep FILE -p opencode --vary opencode_prune.protect=20000,40000", "why FILE -p gemini-cli",
-	}
+	lines := strings.Split(`why FILE
+stats FILE
+resume FILE
+replay FILE -p recorded
+cost FILE -p opencode
+lint FILE
+regret FILE -p three-layer
+compare FILE -p recorded -p claude-code
+backtest FILE
+sessions FILE
+diff FILE -p opencode
+view FILE --as transcript
+anonymize FILE --check
+backtest FILE --payload
+backtest FILE --counters
+sweep FILE -p opencode --vary opencode_prune.protect=20000,40000
+why FILE -p gemini-cli`, "\n")
 	schemas := map[string]*jsonschema.Schema{}
 	valid := 0
 	try := func(args ...string) {

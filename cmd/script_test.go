@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
@@ -41,7 +42,7 @@ func (t tests) Run() int {
 			panic(err)
 		}
 	}
-	version = develBuild // as set, it needs no digest: one of this program, in every key of the cache, is a tenth of the time
+	version = develBuild    // as set, it needs no digest: one of this program, in every key of the cache, is a tenth of the time
 	debug.SetGCPercent(400) // hundreds of short runs, here and in the scripts: collecting is a quarter of their time
 	return t.M.Run()
 }
@@ -59,7 +60,7 @@ func TestScript(t *testing.T) {
 		}
 	}
 	testscript.RunT(inTurn{t}, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Dir:                 "testdata/script",
 		UpdateScripts:       golden.Update(),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -93,6 +94,12 @@ func TestScript(t *testing.T) {
 			},
 			"broken": broken,
 			"damage": damage,
+			"database": func(ts *testscript.TestScript, _ bool, args []string) { // FILE SQL
+				conn, err := sqlite3.Open(ts.MkAbs(args[0]))
+				ts.Check(err)
+				ts.Check(conn.Exec(args[1]))
+				ts.Check(conn.Close())
+			},
 			"touch":  touch,
 			"same":   same,
 			"alike":  alike,
@@ -140,15 +147,12 @@ func setupScript(env *testscript.Env) error {
 	env.Setenv("USERPROFILE", home)
 	env.Setenv("CLAUDE_CONFIG_DIR", "")
 	env.Setenv(cacheVariable, filepath.Join(env.WorkDir, "cache"))
-	for _, name := range []string{"NO_COLOR", "TERM", "LANG", "LC_ALL", "COLUMNS"} {
+	for _, name := range strings.Fields("NO_COLOR TERM LANG LC_ALL COLUMNS") {
 		env.Setenv(name, "")
 	}
-	plugin, err := filepath.Abs(filepath.Join("..", "scripts", "plugin"))
-	if err != nil {
-		return err
-	}
-	env.Setenv("PLUGIN", plugin)
-	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS(filepath.Join("..", "testdata", "sessions")))
+	env.Setenv("PLUGIN", filepath.Join(repository, "scripts", "plugin"))
+	env.Setenv("READERS", filepath.Join(repository, "jsonl", "internal"))
+	return os.CopyFS(filepath.Join(env.WorkDir, "testdata", "sessions"), os.DirFS("../testdata/sessions"))
 }
 
 // exits N [exec] ctxkit ARGUMENT...: the command line ends with this code.

@@ -63,7 +63,7 @@ func TestRowsSchema(t *testing.T) {
 		{"--agent", "all", "--model", "claude-haiku-4-5", "--no-regret", "-p", "none,window.context=150k", "-p", "opencode"},
 		{"-p", "recorded", "-p", "claude-code", "--window", "100k", "--shard", "1/2"},
 	} {
-		out := mustRun(t, append([]string{"compare", filepath.Join("..", "testdata", "sessions"), "-q", "-f", "rows"}, args...)...)
+		out := mustRun(t, append(strings.Fields("compare ../testdata/sessions -q -f rows"), args...)...)
 		for line := range strings.Lines(string(out)) {
 			v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
 			if err == nil {
@@ -77,12 +77,12 @@ func TestRowsSchema(t *testing.T) {
 }
 
 // fivePolicies are of all kinds.
-var fivePolicies = []string{"-p", "recorded", "-p", "claude-code", "-p", "opencode", "-p", "gemini-cli", "-p", "three-layer"}
+var fivePolicies = strings.Fields("-p recorded -p claude-code -p opencode -p gemini-cli -p three-layer")
 
 // TestShardsAreTheWhole compares five policies over the shipped sessions, and over every eighth real one (with
 // CTXKIT_LONG=1 over all) where there are some: whole, and merged from shards, at one job and at four.
 func TestShardsAreTheWhole(t *testing.T) {
-	inputs := [][]string{{filepath.Join("..", "testdata", "sessions")}}
+	inputs := [][]string{{"../testdata/sessions"}}
 	if dir := os.Getenv("CTXKIT_CORPUS"); dir != "" && !testing.Short() {
 		inputs = append(inputs, every(8, sessionFiles(t, dir)))
 	}
@@ -95,7 +95,7 @@ func TestShardsAreTheWhole(t *testing.T) {
 			t.Errorf("input %d: four jobs give something else", i)
 		}
 		const shards = 3
-		merge := []string{"merge", "-f", "json"}
+		merge := strings.Fields("merge -f json")
 		for n := 1; n <= shards; n++ {
 			file := filepath.Join(dir, fmt.Sprint(n))
 			run(append(compare, "-f", "rows", "-o", file, "--shard", fmt.Sprintf("%d/%d", n, shards), "--jobs", fmt.Sprint(n))...)

@@ -16,7 +16,7 @@ import (
 
 // sweptFiles are sessions for sweeps: those of CTXKIT_CORPUS, else shipped ones.
 func sweptFiles(t *testing.T) []string {
-	dir, pattern := filepath.Join("..", "testdata", "sessions"), "*.jsonl"
+	dir, pattern := "../testdata/sessions", "*.jsonl"
 	if corpus := os.Getenv("CTXKIT_CORPUS"); corpus != "" {
 		dir, pattern = corpus, "claude-2.1.[57]*auto*.jsonl.gz"
 	}
@@ -64,7 +64,7 @@ func TestSweepPoints(t *testing.T) {
 			}
 			var sweep struct{ Points []sweptPoint }
 			must.Do(t, json.Unmarshal(want, &sweep))
-			args := append([]string{"compare", "-q", "--cache", "own", "-f", "json"}, files...)
+			args := append(strings.Fields("compare -q --cache own -f json"), files...)
 			for _, p := range sweep.Points {
 				args = append(args, "-p", fmt.Sprintf("%s,%s=%s", c.policy, key, p.Set[key]))
 			}
@@ -91,10 +91,10 @@ func TestSweepFewFiles(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	text := must.Get(os.ReadFile(filepath.Join("..", "testdata", "sessions", "snip.jsonl")))(t)
+	text := must.Get(os.ReadFile("../testdata/sessions/snip.jsonl"))(t)
 	dir := t.TempDir()
 	for i := range 40 {
-		must.Do(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("s%d.jsonl", i)), text, 0o600))
+		writeFile(t, filepath.Join(dir, fmt.Sprintf("s%d.jsonl", i)), string(text))
 	}
 	out, err := exec.Command(shell, "-c", `ulimit -n 24; exec "$0" sweep "$1" -p opencode --vary opencode_prune.protect=1,2 -f json -q --jobs 2`, path, dir).CombinedOutput()
 	var sweep struct {

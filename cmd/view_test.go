@@ -50,7 +50,7 @@ func TestViewsMatchSchemas(t *testing.T) {
 
 // TestViewIsABody holds that each view's JSON has the form of a request body.
 func TestViewIsABody(t *testing.T) {
-	for _, as := range []string{"raw", "model", "payload", "scrollback"} {
+	for _, as := range strings.Fields("raw model payload scrollback") {
 		out := mustRun(t, "view", "-q", "../testdata/sessions/big.jsonl", "--as", as, "-p", "anthropic-context-editing", "--at", "last", "-f", "json")
 		dec := json.NewDecoder(bytes.NewReader(out))
 		dec.DisallowUnknownFields()

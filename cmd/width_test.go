@@ -20,34 +20,32 @@ import (
 )
 
 // widthCommands are command lines that print every report for people.
-var widthCommands = []string{
-	"replay testdata/sessions/compaction.jsonl -p opencode",
-	"replay testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl testdata/sessions/cjk.jsonl -p claude-code@recorded-version",
-	"compare testdata/sessions/compaction.jsonl testdata/sessions/microcompact.jsonl -p recorded -p claude-code@recorded-version -p gemini-cli,gemini_compression.threshold=0.7",
-	"compare testdata/sessions/compaction.jsonl -p recorded -p opencode --all",
-	"cost testdata/sessions/compaction.jsonl testdata/sessions/microcompact.jsonl -p opencode",
-	"regret testdata/sessions/microcompact.jsonl -p three-layer",
-	"sweep testdata/sessions/microcompact.jsonl -p opencode --vary opencode_prune.protect=20000,40000",
-	"thresholds -p claude-code --model claude-opus-4-5 --used 100k",
-	"sessions testdata/sessions",
-	"policy diff opencode-1.1.36 opencode-1.18",
-	"lint testdata/sessions/lost.jsonl",
-	"lint testdata/sessions/lost.jsonl testdata/sessions/fused.jsonl",
-	"anonymize testdata/sessions/parallel-tools.jsonl --check",
-	"backtest testdata/sessions/microcompact.jsonl --counters",
-	"backtest testdata/sessions/microcompact.jsonl",
-	"backtest testdata/sessions/compaction.jsonl --explain=3",
-	"diff testdata/sessions/microcompact.jsonl -p recorded",
-	"diff testdata/sessions/microcompact.jsonl -p recorded --against opencode --stat",
-	"view testdata/sessions/parallel-tools.jsonl -p opencode --at 2",
-	"stats testdata/sessions/microcompact.jsonl",
-	"stats testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl",
-	"why testdata/sessions/microcompact.jsonl",
-	"resume testdata/sessions/microcompact.jsonl",
-	"resume testdata/sessions/microcompact.jsonl testdata/sessions/big.jsonl testdata/sessions/compaction-1.0.jsonl",
-	"validate testdata/sessions",
-	"why testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl -p opencode",
-}
+var widthCommands = strings.Split(`replay testdata/sessions/compaction.jsonl -p opencode
+replay testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl testdata/sessions/cjk.jsonl -p claude-code@recorded-version
+compare testdata/sessions/compaction.jsonl testdata/sessions/microcompact.jsonl -p recorded -p claude-code@recorded-version -p gemini-cli,gemini_compression.threshold=0.7
+compare testdata/sessions/compaction.jsonl -p recorded -p opencode --all
+cost testdata/sessions/compaction.jsonl testdata/sessions/microcompact.jsonl -p opencode
+regret testdata/sessions/microcompact.jsonl -p three-layer
+sweep testdata/sessions/microcompact.jsonl -p opencode --vary opencode_prune.protect=20000,40000
+thresholds -p claude-code --model claude-opus-4-5 --used 100k
+sessions testdata/sessions
+policy diff opencode-1.1.36 opencode-1.18
+lint testdata/sessions/lost.jsonl
+lint testdata/sessions/lost.jsonl testdata/sessions/fused.jsonl
+anonymize testdata/sessions/parallel-tools.jsonl --check
+backtest testdata/sessions/microcompact.jsonl --counters
+backtest testdata/sessions/microcompact.jsonl
+backtest testdata/sessions/compaction.jsonl --explain=3
+diff testdata/sessions/microcompact.jsonl -p recorded
+diff testdata/sessions/microcompact.jsonl -p recorded --against opencode --stat
+view testdata/sessions/parallel-tools.jsonl -p opencode --at 2
+stats testdata/sessions/microcompact.jsonl
+stats testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl
+why testdata/sessions/microcompact.jsonl
+resume testdata/sessions/microcompact.jsonl
+resume testdata/sessions/microcompact.jsonl testdata/sessions/big.jsonl testdata/sessions/compaction-1.0.jsonl
+validate testdata/sessions
+why testdata/sessions/microcompact.jsonl testdata/sessions/compaction.jsonl -p opencode`, "\n")
 
 // wideCommands are more of them, with too much output for a golden.
 var wideCommands = []string{

@@ -114,18 +114,26 @@ func TestEntryFields(t *testing.T) {
 }
 
 func TestUnquote(t *testing.T) {
-	for _, c := range []struct {
-		raw, want string
-		ok        bool
-	}{
-		{`"a\n\u00e9\ud83d\ude00\ud83d"`, "a\né😀\ufffd", true},
-		{"\"\xff\"", "\ufffd", true},
-		{`""`, "", true},
-		{`"`, "", false}, {``, "", false}, {`"a`, "", false}, {`"a"b`, "", false}, {`"a" `, "", false}, {`"\x"`, "", false}, {`{}`, "", false},
-		{`"a"b"`, "", false}, {`"a\"`, "", false}, {`"\u12"`, "", false}, {`"\u12g4 and more"`, "", false}, {"\"\\n a line\nbroken\"", "", false},
-	} {
-		if got, ok := Unquote([]byte(c.raw)); got != c.want || ok != c.ok {
-			t.Errorf("Unquote(%s) = %q, %v", c.raw, got, ok)
+	must.Rows(t, `
+# raw | want | ok
+"\"a\\n\\u00e9\\ud83d\\ude00\\ud83d\"" | "a\né😀�" | true
+"\"\ufffd\""             | �        | true
+"\"\""                   | ""       | true
+"\""                     | ""       | false
+""                       | ""       | false
+"\"a"                    | ""       | false
+"\"a\"b"                 | ""       | false
+"\"a\" "                 | ""       | false
+"\"\\x\""                | ""       | false
+{}                       | ""       | false
+"\"a\"b\""               | ""       | false
+"\"a\\\""                | ""       | false
+"\"\\u12\""              | ""       | false
+"\"\\u12g4 and more\""   | ""       | false
+"\"\\n a line\nbroken\"" | ""       | false
+`, func(raw, want string, theOk bool) {
+		if got, ok := Unquote([]byte(raw)); got != want || ok != theOk {
+			t.Errorf("Unquote(%s) = %q, %v", raw, got, ok)
 		}
-	}
+	})
 }

@@ -70,12 +70,16 @@ func TestInputLimits(t *testing.T) {
 }
 
 func TestReadDocument(t *testing.T) {
-	for most, want := range map[int64]string{5: "12345", 4: "1234"} {
+	must.Rows(t, `
+# most | want
+5 | 12345
+4 | 1234
+`, func(most int64, want string) {
 		got, err := InputLimits{Document: most}.ReadDocument(strings.NewReader("12345"))
 		if string(got) != want || (err != nil) != (most < 5) {
 			t.Errorf("limit %d: %q, %v", most, got, err)
 		}
-	}
+	})
 }
 
 // TestManyObjects: nothing is read of a document with more objects than the limit of entries; those in a text do not count.
@@ -104,7 +108,12 @@ func TestLimitNames(t *testing.T) {
 	if want := (InputLimits{1, 2, 3, 4, 5, 6, 7, 8, 9}); l != want || l.Filled() != want || l.Set("lines", 1) {
 		t.Errorf("%+v, want %+v", l, want)
 	}
-	for most, want := range map[int64]string{64 << 20: "line=64MiB", 3 << 9: "line=1536", 5 << 10: "line=5KiB"} {
+	must.Rows(t, `
+# most | want
+67108864 | line=64MiB
+1536     | line=1536
+5120     | line=5KiB
+`, func(most int64, want string) {
 		must.Equal(t, (&LimitError{"line", most}).Error(), "over the limit "+want)
-	}
+	})
 }

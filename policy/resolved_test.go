@@ -224,12 +224,16 @@ func TestSharedKeys(t *testing.T) {
 		}
 		same(t, want, strings.Join(keys, " "), stages)
 		text := string(Marshal(p))
-		for key, line := range map[string]string{"buffer": "\n  buffer: 1\n", "room": "\n  room: 2\n"} {
+		must.Rows(t, `
+# key | line
+buffer | "\n  buffer: 1\n"
+room   | "\n  room: 2\n"
+`, func(key, line string) {
 			read := slices.Contains(keys, key)
 			if _, err := p.Get("window." + key); (err == nil) != read || strings.Contains(text, line) != read {
 				t.Errorf("%s: Get %s: %v, Marshal:\n%s", stages, key, err, text)
 			}
-		}
+		})
 		same(t, "p.yaml:1:18", p.Position("window.buffer").String(), stages)
 	})
 }

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -27,94 +28,120 @@ func clearedThinking(n, tokens int) map[string]any {
 // TestAppliedEdits: what the API cleared by context editing, as responses say, is an edit of the record from that request
 // on, and no fall of the context without a cause: the raw history keeps it, and so does every other policy.
 func TestAppliedEdits(t *testing.T) {
-	type request struct {
-		context int
-		applied []map[string]any
-		events  string // of the record before it
-	}
-	both := func(list ...map[string]any) []map[string]any { return list }
-	for _, tt := range []struct {
-		name string
-		list []request
-	}{
-		{"cleared once, and so from there on", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {23300, nil, ""},
-			{22400, both(clearedUses(2, 2000)), "server_clear 2: 2000"}, {23500, both(clearedUses(2, 2000)), ""},
-		}},
-		{"the set grows", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {21300, both(clearedUses(2, 2000)), "server_clear 2: 2000"},
-			{21400, both(clearedUses(3, 3000)), "server_clear 1: 1000"}, {22500, both(clearedUses(3, 3000)), ""},
-		}},
-		{"and is sent again", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {21300, both(clearedUses(2, 2000)), "server_clear 2: 2000"},
-			{24400, both(), "server_keep 2: -2000"}, {25500, nil, ""},
-		}},
-		{"a part of it", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {20300, both(clearedUses(3, 3000)), "server_clear 3: 3000"},
-			{22400, both(clearedUses(2, 2000)), "server_keep 1: -1000"}, {23500, both(clearedUses(2, 2000)), ""},
-		}},
-		{"less than a fall that is reported", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {21200, both(clearedUses(1, 1000)), "server_clear 1: 1000"}, {22300, both(clearedUses(1, 1000)), ""},
-		}},
-		{"more than there are", []request{
-			{20000, nil, ""}, {20100, both(clearedUses(5, 1000)), "server_clear 1: 1000"}, {21200, both(clearedUses(5, 1000)), ""},
-		}},
-		{"more than said", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {21000, both(clearedUses(2, 1800)), "server_clear 2: 2000"},
-		}},
-		{"more than the results weigh", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {19200, both(clearedUses(3, 3000)), "server_clear 3: 3000"},
-			{20300, both(clearedUses(3, 3000)), ""}, {19300, both(clearedUses(5, 5000)), "server_clear 2: 2000"}, {20400, both(clearedUses(5, 5000)), ""},
-		}},
-		{"and is sent again, more than it weighs", []request{
-			{20000, nil, ""}, {21100, nil, ""}, {22200, nil, ""}, {19200, both(clearedUses(2, 3000)), "server_clear 2: 2000"},
-			{24400, both(), "server_keep 2: -2000"}, {25500, nil, ""},
-		}},
-		{"of another type", []request{
-			{20000, nil, ""}, {21100, both(map[string]any{"type": "clear_all_20300101", "cleared_input_tokens": 5}), ""},
-		}},
-		{"odd figures", []request{
-			{20000, nil, ""}, {21100, both(clearedUses(-1, 10)), ""}, {22200, both(clearedUses(1, -10)), ""},
-		}},
-	} {
-		s := newScript()
-		s.version, s.model = "2.1.250", "claude-sonnet-5"
-		s.user(40)
-		for k, r := range tt.list {
+	must.Rows(t, `
+# A step a request: its context, what it says is cleared, results and tokens, and the event of the record before it. Each result adds 1,100.
+cleared once, and so from there on
+	20000
+	21100
+	22200
+	23300
+	22400 cleared 2 2000 -> server_clear 2: 2000
+	23500 cleared 2 2000
+the set grows
+	20000
+	21100
+	22200
+	21300 cleared 2 2000 -> server_clear 2: 2000
+	21400 cleared 3 3000 -> server_clear 1: 1000
+	22500 cleared 3 3000
+and is sent again
+	20000
+	21100
+	22200
+	21300 cleared 2 2000 -> server_clear 2: 2000
+	24400 nothing -> server_keep 2: -2000
+	25500
+a part of it
+	20000
+	21100
+	22200
+	20300 cleared 3 3000 -> server_clear 3: 3000
+	22400 cleared 2 2000 -> server_keep 1: -1000
+	23500 cleared 2 2000
+less than a fall that is reported
+	20000
+	21100
+	21200 cleared 1 1000 -> server_clear 1: 1000
+	22300 cleared 1 1000
+more than there are
+	20000
+	20100 cleared 5 1000 -> server_clear 1: 1000
+	21200 cleared 5 1000
+more than said
+	20000
+	21100
+	22200
+	21000 cleared 2 1800 -> server_clear 2: 2000
+more than the results weigh
+	20000
+	21100
+	22200
+	19200 cleared 3 3000 -> server_clear 3: 3000
+	20300 cleared 3 3000
+	19300 cleared 5 5000 -> server_clear 2: 2000
+	20400 cleared 5 5000
+and is sent again, more than it weighs
+	20000
+	21100
+	22200
+	19200 cleared 2 3000 -> server_clear 2: 2000
+	24400 nothing -> server_keep 2: -2000
+	25500
+of another type
+	20000
+	21100 other
+odd figures
+	20000
+	21100 cleared -1 10
+	22200 cleared 1 -10
+`, func(name string, steps []string) {
+		s := newScript().tell("version 2.1.250; model claude-sonnet-5; user 40")
+		contexts, events := make([]int, len(steps)), make([]string, len(steps))
+		for k, step := range steps {
+			step, events[k], _ = strings.Cut(step, " -> ")
+			applied, results, tokens := "", 0, 0
+			_, _ = fmt.Sscan(step, &contexts[k], &applied, &results, &tokens)
 			id := fmt.Sprint("t", k)
-			s.answer(context(r.context), read(id))
-			if r.applied != nil {
-				s.edits(r.applied...)
+			s.answer(context(contexts[k]), read(id))
+			switch applied {
+			case "cleared":
+				s.edits(clearedUses(results, tokens))
+			case "other":
+				s.edits(map[string]any{"type": "clear_all_20300101", "cleared_input_tokens": 5})
+			case "nothing":
+				s.edits()
+			case "":
+			default:
+				t.Fatalf("no step: %s", step)
 			}
 			s.result(id, 4000)
 		}
 		conv := s.load(t)
-		for _, name := range []string{"recorded", "none"} {
-			tl := replayed(t, conv, named(t, name), replay.Options{})
+		for _, pol := range []string{"recorded", "none"} {
+			tl := replayed(t, conv, named(t, pol), replay.Options{})
 			for k, row := range mains(tl) {
-				var events []string
+				var got []string
 				for _, n := range row.Events {
 					ev := tl.Events[n]
 					if ev.Results > 0 {
-						events = append(events, fmt.Sprintf("%s %d: %.0f000", ev.Kind, ev.Results, math.Round(float64(ev.Saved)/1000)))
+						got = append(got, fmt.Sprintf("%s %d: %.0f000", ev.Kind, ev.Results, math.Round(float64(ev.Saved)/1000)))
 					} else {
-						events = append(events, string(ev.Kind))
+						got = append(got, string(ev.Kind))
 					}
 				}
-				want := tt.list[k]
-				if name == "none" {
-					want.events = ""
-					want.context = row.Raw
+				payload, want := contexts[k], events[k]
+				if pol == "none" {
+					payload, want = row.Raw, ""
 				}
-				must.Equal(t, row.Payload, want.context, tt.name)
-				must.Equal(t, row.Tokens, row.Raw, tt.name, name)
+				must.Equal(t, row.Payload, payload, name)
+				must.Equal(t, row.Tokens, row.Raw, name, pol)
 				if raw := 20000 + 1100*k; row.Raw < raw-400 || row.Raw > raw+400 {
-					t.Errorf("%s, %s: the raw history of request %d has %d tokens, want %d", tt.name, name, k+1, row.Raw, raw)
+					t.Errorf("%s, %s: the raw history of request %d has %d tokens, want %d", name, pol, k+1, row.Raw, raw)
 				}
-				must.Equal(t, strings.Join(events, ", "), want.events, tt.name, name)
+				must.Equal(t, strings.Join(got, ", "), want, name, pol)
 			}
 		}
-	}
+	})
 }
 
 // TestAppliedThinking: of turns with thinking the oldest lose it.
@@ -147,64 +174,59 @@ func TestAppliedThinking(t *testing.T) {
 // TestAPICompaction: the block in which the API writes a summary takes the place of all before it on the recorded track,
 // and no policy is sent it.
 func TestAPICompaction(t *testing.T) {
-	block := func(content any) map[string]any { return map[string]any{"type": "compaction", "content": content} }
-	for _, tt := range []struct {
-		name        string
-		block       map[string]any
-		alone       bool
-		iterations  bool
-		compactions int
-		after       int // context of the request after it
-	}{
-		{"before the answer", block(strings.Repeat("s", 4000)), false, false, 1, 21150},
-		{"before the answer, with its usage", block(strings.Repeat("s", 4000)), false, true, 1, 21150},
-		{"alone, the client asks again", block(strings.Repeat("s", 4000)), true, false, 1, 21150},
-		{"failed", block(nil), false, false, 0, 22400},
-		{"failed, empty", block(""), false, false, 0, 22400},
-	} {
+	must.Rows(t, `
+# name | the summary: null where it failed, or so many characters | alone | iterations | compactions | context of the request after it
+before the answer                 | 4000 | false | false | 1 | 21150
+before the answer, with its usage | 4000 | false | true  | 1 | 21150
+alone, the client asks again      | 4000 | true  | false | 1 | 21150
+failed                            | null | false | false | 0 | 22400
+failed, empty                     | 0    | false | false | 0 | 22400
+`, func(name string, summary *int, isAlone, iterations bool, compactions, after int) {
+		var content any
+		if summary != nil {
+			content = strings.Repeat("s", *summary)
+		}
+		block := map[string]any{"type": "compaction", "content": content}
 		s := loop(20000, 21100, 22200)
 		s.user(40)
 		at := len(s.lines)
 		switch u := context(21050); {
-		case tt.compactions == 0:
-			s.answer(context(22300), tt.block, text(40))
-		case tt.alone:
+		case compactions == 0:
+			s.answer(context(22300), block, text(40))
+		case isAlone:
 			alone := context(22300)
 			alone.Output = 1000
-			s.answer(alone, tt.block)
+			s.answer(alone, block)
 		default:
-			if !tt.iterations {
+			if !iterations {
 				u.Output = 1050
 			}
-			s.answer(u, tt.block, text(40))
+			s.answer(u, block, text(40))
 		}
-		if tt.iterations {
+		if iterations {
 			for _, l := range s.lines[at:] {
-				l["message"].(map[string]any)["usage"].(map[string]any)["iterations"] = []any{
-					map[string]any{"type": "compaction", "input_tokens": 22400, "output_tokens": 1000},
-					map[string]any{"type": "message", "input_tokens": 10, "cache_read_input_tokens": 21040, "output_tokens": 50},
-				}
+				l["message"].(map[string]any)["usage"].(map[string]any)["iterations"] = json.RawMessage(`[{"type": "compaction", "input_tokens": 22400, "output_tokens": 1000},
+					{"type": "message", "input_tokens": 10, "cache_read_input_tokens": 21040, "output_tokens": 50}]`)
 			}
 		}
 		s.user(40)
-		s.answer(context(tt.after), text(40))
+		s.answer(context(after), text(40))
 		conv := s.load(t)
 		tl := replayed(t, conv, named(t, "recorded"), replay.Options{})
 		rows := mains(tl)
-		if last := rows[len(rows)-1]; tl.Totals.Compactions != tt.compactions || last.Payload != tt.after {
-			t.Errorf("%s: %d compactions, want %d; the last request has %d tokens, want %d", tt.name, tl.Totals.Compactions, tt.compactions, last.Payload, tt.after)
-		}
+		last := rows[len(rows)-1]
+		must.Both(tl.Totals.Compactions, last.Payload)(t, compactions, after, name)
 		for _, ev := range tl.Events {
 			if ev.Kind == policy.KindInferred {
-				t.Errorf("%s: %s", tt.name, ev.Reason)
+				t.Errorf("%s: %s", name, ev.Reason)
 			}
 		}
-		if over := rows[len(rows)-1].Overhead; over < 19400 || over > 20600 {
-			t.Errorf("%s: an overhead of %d tokens", tt.name, over)
+		if last.Overhead < 19400 || last.Overhead > 20600 {
+			t.Errorf("%s: an overhead of %d tokens", name, last.Overhead)
 		}
 		none := mains(replayed(t, conv, named(t, "none"), replay.Options{}))
-		if last := none[len(none)-1]; tt.compactions > 0 && (last.Payload < 21900 || last.Payload > 23500) {
-			t.Errorf("%s: the last request without a policy has %d tokens", tt.name, last.Payload)
+		if last := none[len(none)-1]; compactions > 0 && (last.Payload < 21900 || last.Payload > 23500) {
+			t.Errorf("%s: the last request without a policy has %d tokens", name, last.Payload)
 		}
-	}
+	})
 }

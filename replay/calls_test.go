@@ -61,8 +61,7 @@ func TestClearedResultsStayCleared(t *testing.T) {
 		s.answer(context(20000+k*1100), read(id))
 		s.result(id, 4000)
 	}
-	s.answer(context(27000), text(40))
-	s.user(400)
+	s.tell(`answer 27000: text 40; user 400`)
 	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:00.000Z" // after a pause
 	s.answer(context(27100), text(40))
 	s.lines[len(s.lines)-1]["timestamp"] = "2026-02-01T13:00:01.000Z"
@@ -124,7 +123,25 @@ func TestUsageBelowContent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many replays")
 	}
-	build := func(usage func(k int) int) *session.Conversation {
+	must.Rows(t, `
+# recording | requests of 80, from 0, whose usage is tiny: every second score of them, or from one on | what is said. From 15 to 20 on the policy makes a call of its own
+# before one of them.
+fits          | 80 | false | ""
+tiny          | 0  | false | contradicts the content at 80 of 80 requests, at request 1 first
+tiny at times | 80 | true  | contradicts the content at 40 of 80 requests, at request 21 first: the lines weigh up to
+tiny from 15  | 15 | false | contradicts the content at 65 of 80 requests, at request 16 first
+tiny from 16  | 16 | false | contradicts the content at 64 of 80 requests, at request 17 first
+tiny from 17  | 17 | false | contradicts the content at 63 of 80 requests, at request 18 first
+tiny from 18  | 18 | false | contradicts the content at 62 of 80 requests, at request 19 first
+tiny from 19  | 19 | false | contradicts the content at 61 of 80 requests, at request 20 first
+tiny from 20  | 20 | false | contradicts the content at 60 of 80 requests, at request 21 first
+`, func(recording string, from int, scores bool, want string) {
+		usage := func(k int) int {
+			if k >= from || scores && k/20%2 == 1 {
+				return 30 + k%2
+			}
+			return 20000 + 1100*k
+		}
 		s := newScript()
 		for k := range 40 {
 			s.user(400)
@@ -132,43 +149,17 @@ func TestUsageBelowContent(t *testing.T) {
 			s.result(fmt.Sprint("t", k), 8000)
 			s.answer(context(usage(2*k+1)), text(40))
 		}
-		return s.load(t)
-	}
-	grows := func(k int) int { return 20000 + 1100*k }
-	type recording struct {
-		name string
-		conv *session.Conversation
-		want string // of the warning, "" where there is none
-	}
-	sessions := []recording{
-		{"fits", build(grows), ""},
-		{"tiny", build(func(k int) int { return 15 + k }), "contradicts the content at 80 of 80 requests, at request 1 first"},
-		{"tiny at times", build(func(k int) int {
-			if k/20%2 == 1 {
-				return 30
-			}
-			return grows(k)
-		}), "contradicts the content at 40 of 80 requests, at request 21 first: the lines weigh up to "},
-	}
-	for from := 15; from < 21; from++ { // before one of them the policy makes a call of its own
-		sessions = append(sessions, recording{fmt.Sprint("tiny from ", from), build(func(k int) int {
-			if k >= from {
-				return 30
-			}
-			return grows(k)
-		}), fmt.Sprintf("contradicts the content at %d of 80 requests, at request %d first", 80-from, from+1)})
-	}
-	for _, c := range sessions {
+		conv := s.load(t)
 		for _, name := range presetNames(t) {
-			tl := replayed(t, c.conv, named(t, name), replay.Options{})
+			tl := replayed(t, conv, named(t, name), replay.Options{})
 			for i, q := range tl.Requests {
 				if min(q.Raw, q.Tokens, q.Payload, q.Overhead, q.Used, q.Output, q.Cache.Input()) < 0 || q.Payload == 0 {
-					t.Errorf("%s under %s: row %d is zero or less: %+v", c.name, name, i, q)
+					t.Errorf("%s under %s: row %d is zero or less: %+v", recording, name, i, q)
 					break
 				}
 			}
 			if tot := tl.Totals; min(tot.Payload, tot.OwnInput, tot.ModelInput, tot.ModelMean) < 0 {
-				t.Errorf("%s under %s: totals %+v", c.name, name, tot)
+				t.Errorf("%s under %s: totals %+v", recording, name, tot)
 			}
 			var told []string
 			for _, w := range tl.Warnings {
@@ -176,11 +167,11 @@ func TestUsageBelowContent(t *testing.T) {
 					told = append(told, w.Message)
 				}
 			}
-			if c.want == "" && len(told) > 0 || c.want != "" && (len(told) != 1 || !strings.Contains(told[0], c.want)) {
-				t.Errorf("%s under %s: told %q, want %q once", c.name, name, told, c.want)
+			if want == "" && len(told) > 0 || want != "" && (len(told) != 1 || !strings.Contains(told[0], want)) {
+				t.Errorf("%s under %s: told %q, want %q once", recording, name, told, want)
 			}
 		}
-	}
+	})
 }
 
 // TestRecordedCompactionCall: the request for a recorded summary holds what Claude Code's policies say it holds: the
@@ -201,9 +192,7 @@ func TestRecordedCompactionCall(t *testing.T) {
 		s.line("system", map[string]any{"subtype": "microcompact_boundary", "microcompactMetadata": map[string]any{
 			"trigger": "auto", "preTokens": 3000, "tokensSaved": 1000, "compactedToolIds": []string{"t1"},
 		}})
-		s.boundary("auto", 80100, 400)
-		s.user(40)
-		s.answer(context(30000), text(40))
+		s.tell(`boundary auto 80100 400; user 40; answer 30000: text 40`)
 		conv := s.load(t)
 		before := 0 // the view just before the microcompaction
 		for k, tl := range map[string]*replay.Timeline{
@@ -244,8 +233,7 @@ func TestHiddenMicrocompaction(t *testing.T) {
 	s.line("system", map[string]any{"subtype": "microcompact_boundary", "microcompactMetadata": map[string]any{
 		"trigger": "auto", "preTokens": 50000, "tokensSaved": 20000, "compactedToolIds": []string{"gone"},
 	}})
-	s.user(40)
-	s.answer(context(75000), text(40))
+	s.tell(`user 40; answer 75000: text 40`)
 	conv := s.load(t)
 	if !conv.Messages[0].Is(session.Earlier) {
 		t.Fatal("the file does not begin in mid-conversation")
@@ -262,11 +250,7 @@ func TestHiddenMicrocompaction(t *testing.T) {
 // keeps is left out.
 func TestFirstRoundKept(t *testing.T) {
 	for _, first := range []bool{true, false} {
-		s := newScript()
-		s.version = "2.1.332"
-		s.user(40)
-		s.answer(context(40000), text(400))
-		s.user(40)
+		s := newScript().tell(`version 2.1.332; user 40; answer 40000: text 400; user 40`)
 		used := 40200
 		if !first {
 			s.answer(context(used), read("t0"))

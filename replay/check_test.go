@@ -3,6 +3,7 @@ package replay_test
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/view"
 	"github.com/ctxkit/ctxkit/replay"
 )
 
@@ -56,26 +56,39 @@ func (s *timed) Run(c *policy.Context) ([]policy.Edit, error) {
 	return due, nil
 }
 
-func scripted(memory policy.Memory, edits ...policy.Edit) *policy.Policy {
-	return &policy.Policy{Name: "scripted", Window: policy.DefaultWindow(), Stages: []policy.StageConfig{{Definition: policy.Definition{
+// scripted is a policy whose stage makes the edits of a text, parted by ", ", before the requests that begin them: a kind, messages, and the
+// text of "put", which clears the result, or the word "keeping" and the messages that stay behind a summary.
+func scripted(t *testing.T, memory policy.Memory, text string) policy.StageConfig {
+	var edits []policy.Edit
+	for one := range strings.SplitSeq(text, ", ") {
+		f := strings.Fields(one)
+		if len(f) == 0 {
+			continue
+		}
+		e := policy.Edit{Kind: policy.EditKind(f[1])}
+		must.JSON(t, f[0], &e.Request)
+		var items []policy.ItemID
+		for _, word := range f[2:] {
+			if n, err := strconv.Atoi(word); err == nil {
+				items = append(items, policy.ItemID(n))
+			}
+		}
+		switch e.Kind {
+		case policy.KindRemove:
+			e.Items = items
+		case policy.KindSummarize:
+			e.Keep, e.Insert = items, []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, "so far")}}}
+		case policy.KindClear:
+			e.Target, e.New = policy.Target{Item: items[0]}, new(policy.NewContent(jsonl.KindToolResult, f[3]))
+		default:
+			e.Target = policy.Target{Item: items[0]}
+		}
+		edits = append(edits, e)
+	}
+	return policy.StageConfig{Definition: policy.Definition{
 		Name: "script", Moments: policy.Prepare, Memory: memory, Params: &struct{}{},
 		New: func(any) (policy.Stage, error) { return &timed{edits}, nil },
-	}}}}
-}
-
-// with puts another stage before a policy's.
-func with(p *policy.Policy, edits ...policy.Edit) *policy.Policy {
-	other := scripted(policy.Sticky, edits...).Stages[0]
-	other.Definition.Name = "another"
-	p.Stages = append([]policy.StageConfig{other}, p.Stages...)
-	return p
-}
-
-// twoStages runs the stage of b before that of a.
-func twoStages(a, b *policy.Policy) *policy.Policy {
-	b.Stages[0].Definition.Name = "other"
-	a.Stages = append(b.Stages, a.Stages...)
-	return a
+	}}
 }
 
 func TestFindings(t *testing.T) {
@@ -83,87 +96,68 @@ func TestFindings(t *testing.T) {
 		"user " + said("go"), "assistant " + used("a"), "user " + result("a"), "assistant " + used("b"), "user " + result("b"),
 		"assistant " + said("done"), "user " + said("more"), "assistant " + said("done"),
 	}
-	put := func(request int, item policy.ItemID, text string) policy.Edit {
-		c := policy.NewContent(jsonl.KindToolResult, text)
-		return policy.Edit{Request: request, Kind: policy.KindClear, Target: policy.Target{Item: item}, New: &c}
-	}
-	keep := policy.Edit{Request: 4, Kind: policy.KindServerKeep, Target: policy.Target{Item: 2}}
-	clearing := policy.Edit{Request: 3, Kind: policy.KindServerClear, Target: policy.Target{Item: 2}}
-	type finding struct {
-		Kind    replay.FindingKind
-		Rule    view.Invariant
-		Request int
-		Stage   string
-		Message string
-	}
-	for _, tt := range []struct {
-		name     string
-		messages []string
-		pol      *policy.Policy
-		model    string
-		want     []finding
-	}{
-		{"nothing", conv, scripted(policy.Sticky), "", nil},
-		{"a result cleared", conv, scripted(policy.Sticky, put(3, 2, "gone")), "", nil},
-		{"a call removed without its result", conv, scripted(policy.Sticky, policy.Edit{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{1}}), "",
-			[]finding{{replay.FindingViolation, view.ResultFollowsUse, 3, "script", "u2"}}},
-		{"a call removed before its result came", conv, scripted(policy.Sticky, policy.Edit{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{0, 1, 2}}), "",
-			[]finding{{replay.FindingViolation, view.FirstIsUser, 3, "script", "u3"}}},
-		{"the same again", conv, scripted(policy.Sticky, put(3, 2, "gone"), put(4, 2, "gone")), "", nil},
-		{"something else", conv, scripted(policy.Sticky, put(3, 2, "gone"), put(4, 2, "went")), "",
-			[]finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
-		{"something else, by a stage without memory", conv, scripted(policy.Stateless, put(3, 2, "gone"), put(4, 2, "went")), "", nil},
-		{"fresh ones decided", conv, scripted(policy.Frozen, put(2, 2, "gone"), put(3, 4, "gone")), "", nil},
-		{"a frozen one touched", conv, scripted(policy.Frozen, put(3, 2, "gone")), "",
-			[]finding{{replay.FindingViolation, view.DecisionsSticky, 3, "script", "u2"}}},
-		{"sent again", conv, scripted(policy.Sticky, clearing, keep), "", []finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
-		{"sent again where another stage edits", conv, twoStages(scripted(policy.Sticky, clearing, keep), scripted(policy.Sticky, put(4, 2, "gone"))), "", nil},
-		{"sent again by a server", conv, scripted(policy.Stateless, clearing, keep), "", nil},
-		{"sent again where another stage changed what comes before", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 2, "gone")), "", nil},
-		{"sent again where another stage changed what comes behind", conv, with(scripted(policy.Sticky, clearing, keep), put(4, 4, "gone")), "",
-			[]finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
-		{"sent again where another stage changed what comes before, earlier", conv, with(scripted(policy.Sticky, clearing, keep), put(3, 2, "gone")), "",
-			[]finding{{replay.FindingViolation, view.DecisionsSticky, 4, "script", "u2"}}},
-		{"sent again after a compaction", conv, with(scripted(policy.Sticky, clearing, keep), policy.Edit{
-			Request: 4, Kind: policy.KindSummarize, Keep: []policy.ItemID{1, 2, 3, 4, 5, 6},
-			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, "so far")}}},
-		}), "", nil},
-		{"before thinking that is preserved", conv, scripted(policy.Sticky, put(3, 2, "gone")), "claude-opus-5-5",
-			[]finding{{replay.FindingPreserved, view.ThinkingKeepsPrefix, 3, "script", "u3"}}},
-		{"behind it", conv, scripted(policy.Sticky, put(3, 4, "gone")), "claude-opus-5-5", nil},
-		{"a summary of all thinking", conv, scripted(policy.Sticky, policy.Edit{
-			Request: 4, Kind: policy.KindSummarize, Keep: []policy.ItemID{6},
-			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, "so far")}}},
-		}), "claude-fable-5-1", nil},
-		{"a summary before some", conv, scripted(policy.Sticky, policy.Edit{
-			Request: 4, Kind: policy.KindSummarize, Keep: []policy.ItemID{3, 4, 5, 6},
-			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, "so far")}}},
-		}), "claude-fable-5-1", []finding{{replay.FindingPreserved, view.ThinkingKeepsPrefix, 4, "script", "u3"}}},
-		{"the transcript's own", append([]string{"user " + result("x")}, conv...), scripted(policy.Sticky), "",
-			[]finding{{replay.FindingTranscript, view.ResultFollowsUse, 1, "", "u0"}}},
-		{"a response is last, because a line is lost", slices.Concat(conv[:6], conv[7:]), scripted(policy.Sticky), "",
-			[]finding{{replay.FindingTranscript, view.LastIsUser, 4, "", "u5"}}},
-		{"the same, by edits of the policy", conv, scripted(policy.Sticky, policy.Edit{Request: 4, Kind: policy.KindRemove, Items: []policy.ItemID{6}}), "",
-			[]finding{{replay.FindingViolation, view.LastIsUser, 4, "script", "u5"}}},
-		{"the transcript's own and the policy's", append([]string{"user " + result("x")}, conv...), scripted(policy.Sticky, policy.Edit{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{2}}), "",
-			[]finding{{replay.FindingTranscript, view.ResultFollowsUse, 1, "", "u0"}, {replay.FindingViolation, view.ResultFollowsUse, 3, "script", "u3"}}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tl := must.Get(replay.Run(chain(t, tt.messages...), tt.pol, replay.Options{Model: tt.model}))(t)
-			var got []finding
-			count := map[replay.FindingKind]int{}
-			for _, f := range tl.Findings {
-				got = append(got, finding{f.Kind, f.Rule, f.Request, f.Stage, f.Message})
-				count[f.Kind]++
-				if f.Text == "" || f.Line == 0 {
-					t.Errorf("%+v", f)
-				}
+	transcripts := map[string][]string{"whole": conv, "orphan": append([]string{"user " + result("x")}, conv...), "cut": slices.Concat(conv[:6], conv[7:])}
+	memories := map[string]policy.Memory{"sticky": policy.Sticky, "stateless": policy.Stateless, "frozen": policy.Frozen}
+	must.Rows(t, `
+# name | transcript: whole, with an orphan result before it, or cut by a line | memory of the stage | its edits | edits of another stage before it | model
+# A step a finding: its kind and rule, the request, the stage and the message.
+nothing | whole | sticky | "" | "" | ""
+a result cleared | whole | sticky | 3 clear 2 gone | "" | ""
+a call removed without its result | whole | sticky | 3 remove 1 | "" | ""
+	violation result_follows_use 3 script u2
+a call removed before its result came | whole | sticky | 3 remove 0 1 2 | "" | ""
+	violation first_is_user 3 script u3
+the same again | whole | sticky | 3 clear 2 gone, 4 clear 2 gone | "" | ""
+something else | whole | sticky | 3 clear 2 gone, 4 clear 2 went | "" | ""
+	violation decisions_are_sticky 4 script u2
+something else, by a stage without memory | whole | stateless | 3 clear 2 gone, 4 clear 2 went | "" | ""
+fresh ones decided | whole | frozen | 2 clear 2 gone, 3 clear 4 gone | "" | ""
+a frozen one touched | whole | frozen | 3 clear 2 gone | "" | ""
+	violation decisions_are_sticky 3 script u2
+sent again | whole | sticky | 3 server_clear 2, 4 server_keep 2 | "" | ""
+	violation decisions_are_sticky 4 script u2
+sent again by a server | whole | stateless | 3 server_clear 2, 4 server_keep 2 | "" | ""
+sent again where another stage changed what comes before | whole | sticky | 3 server_clear 2, 4 server_keep 2 | 4 clear 2 gone | ""
+sent again where another stage changed what comes behind | whole | sticky | 3 server_clear 2, 4 server_keep 2 | 4 clear 4 gone | ""
+	violation decisions_are_sticky 4 script u2
+sent again where another stage changed what comes before, earlier | whole | sticky | 3 server_clear 2, 4 server_keep 2 | 3 clear 2 gone | ""
+	violation decisions_are_sticky 4 script u2
+sent again after a compaction | whole | sticky | 3 server_clear 2, 4 server_keep 2 | 4 summarize keeping 1 2 3 4 5 6 | ""
+before thinking that is preserved | whole | sticky | 3 clear 2 gone | "" | claude-opus-5-5
+	preserved_thinking thinking_keeps_prefix 3 script u3
+behind it | whole | sticky | 3 clear 4 gone | "" | claude-opus-5-5
+a summary of all thinking | whole | sticky | 4 summarize keeping 6 | "" | claude-fable-5-1
+a summary before some | whole | sticky | 4 summarize keeping 3 4 5 6 | "" | claude-fable-5-1
+	preserved_thinking thinking_keeps_prefix 4 script u3
+the transcript's own | orphan | sticky | "" | "" | ""
+	transcript result_follows_use 1  u0
+a response is last, because a line is lost | cut | sticky | "" | "" | ""
+	transcript last_is_user 4  u5
+the same, by edits of the policy | whole | sticky | 4 remove 6 | "" | ""
+	violation last_is_user 4 script u5
+the transcript's own and the policy's | orphan | sticky | 3 remove 2 | "" | ""
+	transcript result_follows_use 1  u0
+	violation result_follows_use 3 script u3
+`, func(name, transcript, memory, edits, others, model string, want []string) {
+		stages := []policy.StageConfig{scripted(t, policy.Sticky, others), scripted(t, memories[memory], edits)}
+		stages[0].Definition.Name = "another"
+		if others == "" {
+			stages = stages[1:]
+		}
+		tl := must.Get(replay.Run(chain(t, transcripts[transcript]...), &policy.Policy{Name: "scripted", Window: policy.DefaultWindow(), Stages: stages}, replay.Options{Model: model}))(t)
+		var got []string
+		count := map[replay.FindingKind]int{}
+		for _, f := range tl.Findings {
+			got = append(got, fmt.Sprintf("%s %s %d %s %s", f.Kind, f.Rule, f.Request, f.Stage, f.Message))
+			count[f.Kind]++
+			if f.Text == "" || f.Line == 0 {
+				t.Errorf("%+v", f)
 			}
-			must.Equal(t, got, tt.want)
-			x := tl.Totals
-			if x.Violations != count[replay.FindingViolation] || x.Transcript != count[replay.FindingTranscript] || x.Preserved != count[replay.FindingPreserved] {
-				t.Errorf("totals %+v, findings %v", x, count)
-			}
-		})
-	}
+		}
+		must.Equal(t, got, want, name)
+		x := tl.Totals
+		if x.Violations != count[replay.FindingViolation] || x.Transcript != count[replay.FindingTranscript] || x.Preserved != count[replay.FindingPreserved] {
+			t.Errorf("totals %+v, findings %v", x, count)
+		}
+	})
 }

@@ -3,6 +3,8 @@ package replay_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -157,15 +159,15 @@ func clearing(c *policy.Context, n int) []policy.Edit {
 // TestUsed is decision 2: where a policy has changed nothing, used is the last response's total and the client's
 // estimate of what came after.
 func TestUsed(t *testing.T) {
-	s := newScript()
-	s.user(40)
-	s.answer(jsonl.Usage{Input: 7, CacheWrite: 993, CacheRead: 19000, Output: 123}, text(40), read("t1"), read("t2"))
-	s.result("t1", 4002) // 1,001: halves up
-	s.result("t2", 400)
-	s.answer(context(21500), text(40))
+	s := newScript().tell(`
+user 40
+answer {"input": 7, "cacheWrite": 993, "cacheRead": 19000, "output": 123}: text 40, read t1, read t2
+result t1 4002
+result t2 400
+answer 21500: text 40
+`)
 	s.line("user", map[string]any{"isMeta": true, "message": map[string]any{"role": "user", "content": strings.Repeat("m", 80)}})
-	s.user(402)
-	s.answer(context(22000), text(40))
+	s.tell(`user 402; answer 22000: text 40`)
 	conv := s.load(t)
 	must.Rows(t, `
 after_last  | [0, 21224, 21671]
@@ -184,11 +186,12 @@ after_first | [0, 21238, 21671]
 
 // A client that counts a response whole does so where the file has only the beginning of its output.
 func TestUsedWholeAnswer(t *testing.T) {
-	s := newScript()
-	s.user(40)
-	s.answer(jsonl.Usage{Input: 7, CacheWrite: 993, CacheRead: 19000, Output: 1}, text(4000), read("t1"))
-	s.result("t1", 400)
-	s.answer(context(21300), text(40))
+	s := newScript().tell(`
+user 40
+answer {"input": 7, "cacheWrite": 993, "cacheRead": 19000, "output": 1}: text 4000, read t1
+result t1 400
+answer 21300: text 40
+`)
 	conv := s.load(t)
 	for answer, want := range map[string]func(output int) int{
 		"recorded": func(int) int { return 20000 + 1 + 100 },
@@ -339,85 +342,54 @@ func TestFurtherCall(t *testing.T) {
 // TestSummaryReuse is decision 8: a recorded summary is used once, and by a compaction that comes up to 10 requests
 // after it.
 func TestSummaryReuse(t *testing.T) {
-	one := func() *script { // a boundary before request 3, 16 requests
+	recorded := func(boundaries ...int) *session.Conversation { // before these of 16 requests
 		s := newScript()
 		for n := 1; n <= 16; n++ {
-			if n == 3 {
+			if slices.Contains(boundaries, n) {
 				s.boundary("auto", 24000, 400)
 			}
 			s.user(40)
 			s.answer(context(20000+100*n), text(40))
 		}
-		return s
+		return s.load(t)
 	}
-	two := func() *script { // and one before request 6
-		s := newScript()
-		for n := 1; n <= 16; n++ {
-			if n == 3 || n == 6 {
-				s.boundary("auto", 24000, 400)
-			}
-			s.user(40)
-			s.answer(context(20000+100*n), text(40))
+	must.Rows(t, `
+# name | requests with a boundary before them | with a compaction | the boundary that it takes its summary from, from 1; 0: none
+before it              | [3]    | [2]      | [1]
+at it                  | [3]    | [3]      | [1]
+right after it         | [3]    | [4]      | [1]
+10 requests after it   | [3]    | [13]     | [1]
+11 requests after it   | [3]    | [14]     | [0]
+before and at it       | [3]    | [2, 3]   | [1, 0]
+before and after it    | [3]    | [2, 5]   | [1, 0]
+twice after it         | [3]    | [5, 6]   | [1, 0]
+one each               | [3, 6] | [3, 6]   | [1, 2]
+the one that was passed comes first | [3, 6] | [5, 6] | [1, 2]
+both before the first  | [3, 6] | [1, 2]   | [1, 0]
+both behind the second | [3, 6] | [13, 14] | [1, 2]
+10 requests after the second | [3, 6] | [16] | [2]
+`, func(name string, boundaries, at, from []int) {
+		conv := recorded(boundaries...)
+		tl := replayed(t, conv, compacting(t), replay.Options{CompactAt: at})
+		if len(tl.Events) != len(from) {
+			t.Fatalf("%d events, want %d", len(tl.Events), len(from))
 		}
-		return s
-	}
-	const none = 0
-	for _, tt := range []struct {
-		name   string
-		script *script
-		at     []int
-		want   []int // the boundary each compaction takes its summary from, 1-based
-	}{
-		{"before it", one(), []int{2}, []int{1}},
-		{"at it", one(), []int{3}, []int{1}},
-		{"right after it", one(), []int{4}, []int{1}},
-		{"10 requests after it", one(), []int{13}, []int{1}},
-		{"11 requests after it", one(), []int{14}, []int{none}},
-		{"before and at it", one(), []int{2, 3}, []int{1, none}},
-		{"before and after it", one(), []int{2, 5}, []int{1, none}},
-		{"twice after it", one(), []int{5, 6}, []int{1, none}},
-		{"one each", two(), []int{3, 6}, []int{1, 2}},
-		{"the one that was passed comes first", two(), []int{5, 6}, []int{1, 2}},
-		{"both before the first", two(), []int{1, 2}, []int{1, none}},
-		{"both behind the second", two(), []int{13, 14}, []int{1, 2}},
-		{"10 requests after the second", two(), []int{16}, []int{2}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conv := tt.script.load(t)
-			p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
-			for _, d := range stages(t) {
-				if d.Name == "autocompact" {
-					p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
-				}
+		for i, ev := range tl.Events {
+			want := "summary: a placeholder of 103 tokens"
+			if n := from[i]; n > 0 {
+				want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
 			}
-			tl := replayed(t, conv, p, replay.Options{CompactAt: tt.at})
-			if len(tl.Events) != len(tt.want) {
-				t.Fatalf("%d events, want %d", len(tl.Events), len(tt.want))
+			if *ev.Request != at[i] || !strings.HasSuffix(ev.Reason, want) {
+				t.Errorf("%s, before request %d: %s, want %s", name, *ev.Request, ev.Reason, want)
 			}
-			for i, ev := range tl.Events {
-				want := "summary: a placeholder of 103 tokens"
-				if n := tt.want[i]; n != none {
-					want = fmt.Sprintf("summary: recorded, line %d", conv.Boundaries[n-1].Line)
-				}
-				if *ev.Request != tt.at[i] || !strings.HasSuffix(ev.Reason, want) {
-					t.Errorf("before request %d: %s, want %s", *ev.Request, ev.Reason, want)
-				}
-			}
-		})
-	}
+		}
+	})
 
 	// With the summary comes what was sent with it; a late one keeps what was said since, too: a prompt and an answer
 	// a request, and the next prompt.
-	p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
-	for _, d := range stages(t) {
-		if d.Name == "autocompact" {
-			p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
-		}
-	}
 	for at, want := range map[int]int{3: 2, 4: 2 + 3, 5: 2 + 5} {
-		if q := mains(replayed(t, one().load(t), p, replay.Options{CompactAt: []int{at}}))[at-1]; q.Messages != want {
-			t.Errorf("compacted before request %d: %d messages, want %d", at, q.Messages, want)
-		}
+		q := mains(replayed(t, recorded(3), compacting(t), replay.Options{CompactAt: []int{at}}))[at-1]
+		must.Equal(t, q.Messages, want, at)
 	}
 }
 
@@ -451,62 +423,60 @@ func TestSummaryLate(t *testing.T) {
 // TestLastResponse is decision 11: what a policy knows of the previous response is the simulated split of the
 // counterfactual total, whatever was recorded.
 func TestLastResponse(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		u    jsonl.Usage // of request 3
-		edit bool        // what request 2 had sent is changed before it
-	}{
-		{"a recorded hit", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, false},
-		{"a recorded miss", jsonl.Usage{Input: 7, CacheWrite: 22393, Output: 50}, false},
-		{"a recorded hit where the policy edits", jsonl.Usage{Input: 7, CacheWrite: 193, CacheRead: 22200, Output: 50}, true},
-		{"nothing cached", jsonl.Usage{Input: 22400, Output: 50}, true},
-	} {
-		s := newScript()
-		s.user(40)
-		s.answer(context(20000), read("t1"))
-		s.result("t1", 4000)
-		s.answer(context(21200), read("t2"))
-		s.result("t2", 4000)
-		s.answer(tt.u, read("t3"))
-		s.result("t3", 4000)
-		s.answer(context(23600), text(40))
+	must.Rows(t, `
+# name | u | edit
+a recorded hit | {"input": 7, "cacheWrite": 193, "cacheRead": 22200, "output": 50} | false
+a recorded miss | {"input": 7, "cacheWrite": 22393, "output": 50} | false
+a recorded hit where the policy edits | {"input": 7, "cacheWrite": 193, "cacheRead": 22200, "output": 50} | true
+nothing cached | {"input": 22400, "output": 50} | true
+`, func(name string, u jsonl.Usage, edit bool) {
+		s := newScript().tell(`
+user 40
+answer 20000: read t1
+result t1 4000
+answer 21200: read t2
+result t2 4000
+`)
+		s.answer(u, read("t3"))
+		s.tell(`result t3 4000; answer 23600: text 40`)
 		var last policy.Response
 		tl := replayed(t, s.load(t), acting(policy.Prepare, func(c *policy.Context) []policy.Edit {
 			switch {
 			case c.Request == 4:
 				last = c.Last
-			case c.Request == 3 && tt.edit:
+			case c.Request == 3 && edit:
 				return clearing(c, 40)
 			}
 			return nil
 		}), replay.Options{})
 		total, row := 22400, tl.Requests[2]
-		if tt.edit {
+		if edit {
 			total -= tl.Events[0].Saved
 		}
 		if last.Usage.Context() != total || !last.Known || last.Usage.Output != 50 {
-			t.Errorf("%s: %+v, want %d in all", tt.name, last.Usage, total)
+			t.Errorf("%s: %+v, want %d in all", name, last.Usage, total)
 		}
-		if got := last.Usage.CacheRead; got != row.Cache.Read || (got == 21200) == tt.edit || got < 14000 {
-			t.Errorf("%s: the policy is told of %d read from the cache, the simulation has %d", tt.name, got, row.Cache.Read)
+		if got := last.Usage.CacheRead; got != row.Cache.Read || (got == 21200) == edit || got < 14000 {
+			t.Errorf("%s: the policy is told of %d read from the cache, the simulation has %d", name, got, row.Cache.Read)
 		}
-		if (row.Cache.Miss != nil) != tt.edit || tt.edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events[0].Targets[0].Message) {
-			t.Errorf("%s: missed by %v", tt.name, row.Cache.Miss)
+		if (row.Cache.Miss != nil) != edit || edit && (row.Cache.Miss.Kind != cache.Edited || row.Cache.Miss.Stage != "acts" || row.Cache.Miss.Message != tl.Events[0].Targets[0].Message) {
+			t.Errorf("%s: missed by %v", name, row.Cache.Miss)
 		}
-	}
+	})
 }
 
 // TestLostAtBoundary is decision 5: a result that was lost at a boundary weighs what preTokens says beyond what is
 // known, and the client's arithmetic comes to preTokens there.
 func TestLostAtBoundary(t *testing.T) {
-	s := newScript()
-	s.user(40)
-	s.answer(context(20000), read("t1"))
-	s.result("t1", 4000)
-	s.answer(context(21200), read("t2"), read("t3"))
-	s.result("t2", 2000) // 500
-	s.boundary("auto", 30000, 400)
-	s.answer(context(20500), text(40))
+	s := newScript().tell(`
+user 40
+answer 20000: read t1
+result t1 4000
+answer 21200: read t2, read t3
+result t2 2000
+boundary auto 30000 400
+answer 20500: text 40
+`)
 	conv := s.load(t)
 	rec := must.Get(replay.NewRecord(conv))(t)
 	lost := -1
@@ -581,9 +551,7 @@ func TestUnrecordedMicrocompaction(t *testing.T) {
 			s.answer(context(n), read(id))
 			s.result(id, []int{100000, 100000, 100000, 40000, 4000}[i])
 		}
-		s.answer(context(71000), text(40)) // 68,000 less
-		s.user(40)
-		s.answer(context(71100), text(40))
+		s.tell(`answer 71000: text 40; user 40; answer 71100: text 40`)
 		conv := s.load(t)
 		inferred := version == "2.1.20"
 		recorded := replayed(t, conv, named(t, "recorded"), replay.Options{})
@@ -618,4 +586,88 @@ func stages(t testing.TB) []policy.Definition {
 	t.Helper()
 	reg := must.Get(registry())(t)
 	return reg.Definitions()
+}
+
+// tell writes the steps of a text, one a line or parted by "; ": "user N", "says TEXT", "result ID N", "boundary TRIGGER TOKENS N",
+// "version V", "model M", "answer CONTEXT: BLOCKS", of text N, thinks N, read ID and use ID TOOL, where the context is a number of
+// tokens or a usage as JSON, "restarted", or "line KIND FIELDS" with the fields as JSON.
+func (s *script) tell(steps string) *script {
+	number := func(text string) int {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	object := func(text string, into any) {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			panic(text)
+		}
+	}
+	for step := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(steps), "\n", "; "), "; ") {
+		verb, rest, _ := strings.Cut(strings.TrimSpace(step), " ")
+		word, more, _ := strings.Cut(rest, " ")
+		switch verb {
+		case "user":
+			s.user(number(rest))
+		case "says":
+			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": rest}})
+		case "result":
+			s.result(word, number(more))
+		case "boundary":
+			tokens, n, _ := strings.Cut(more, " ")
+			s.boundary(word, number(tokens), number(n))
+		case "version":
+			s.version = rest
+		case "model":
+			s.model = rest
+		case "answer":
+			i := strings.LastIndex(rest, ": ")
+			sent, list := rest[:i], rest[i+2:]
+			var u jsonl.Usage
+			if sent[0] == '{' {
+				object(sent, &u)
+			} else {
+				u = context(number(sent))
+			}
+			var blocks []map[string]any
+			for one := range strings.SplitSeq(list, ", ") {
+				switch f := strings.Fields(one); f[0] {
+				case "text":
+					blocks = append(blocks, text(number(f[1])))
+				case "thinks":
+					blocks = append(blocks, thought(number(f[1])))
+				case "read":
+					blocks = append(blocks, read(f[1]))
+				case "use":
+					blocks = append(blocks, use(f[1], f[2]))
+				default:
+					panic(one)
+				}
+			}
+			s.answer(u, blocks...)
+		case "restarted":
+			s.line("assistant", map[string]any{"message": map[string]any{
+				"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
+			}})
+		case "line":
+			var fields map[string]any
+			object(more, &fields)
+			s.line(word, fields)
+		default:
+			panic(step)
+		}
+	}
+	return s
+}
+
+// compacting is the policy of the stage autocompact alone.
+func compacting(t *testing.T) *policy.Policy {
+	p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
+	for _, d := range stages(t) {
+		if d.Name == "autocompact" {
+			p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
+		}
+	}
+	return p
 }

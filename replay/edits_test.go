@@ -94,8 +94,7 @@ func wantContexts(t *testing.T, tl *replay.Timeline) {
 func TestRecordedSnip(t *testing.T) {
 	s := turns(2)
 	s.line("system", map[string]any{"subtype": "snip_boundary", "removedUuids": []string{"l1", "l2", "l3", "l4"}})
-	s.user(400)
-	s.answer(context(21700), text(400)) // 23,140 and 100 more, less a turn of 1,520
+	s.tell(`user 400; answer 21700: text 400`)
 	got, tl := views(t, s, "recorded")
 	must.Equal(t, got, []string{"l1", "l1 l2 l3", "l1 l2 l3 l4 l5", "l1 l2 l3 l4 l5 l6 l7", "l5 l6 l7 l8 l10"})
 	wantContexts(t, tl)
@@ -132,8 +131,7 @@ func TestRecordedSnipCall(t *testing.T) {
 	s := turns(1)
 	s.user(400)
 	s.answer(context(21800), map[string]any{"type": "tool_use", "id": "t9", "name": "Snip", "input": map[string]any{"ids": []string{"l1"}, "reason": "given up"}})
-	s.result("t9", 40)
-	s.answer(context(20500), text(40))
+	s.tell(`result t9 40; answer 20500: text 40`)
 	got, tl := views(t, s, "recorded")
 	if want := "l5 l6 l7"; got[3] != want {
 		t.Errorf("seen %q, want %q", got[3], want)
@@ -149,12 +147,10 @@ func TestRecordedSnipCall(t *testing.T) {
 func TestRecordedCollapse(t *testing.T) {
 	s := turns(3)
 	s.commit("c1", "s1", "l5", "l8")
-	s.user(400)
-	s.answer(context(23200), text(400))
+	s.tell(`user 400; answer 23200: text 400`)
 	s.commit("c2", "s2", "s1", "l12")
 	s.commit("c3", "s3", "l6", "l7") // gone
-	s.user(400)
-	s.answer(context(22000), text(400))
+	s.tell(`user 400; answer 22000: text 400`)
 	got, tl := views(t, s, "recorded")
 	for k, want := range map[int]string{
 		6: "l1 l2 l3 l4 <collapsed id='c1'> l9 l10 l11 l12 l14",
@@ -189,19 +185,12 @@ func TestRecordedCollapse(t *testing.T) {
 // policies keep the result.
 func TestRecordedReplacement(t *testing.T) {
 	const stub = "<persisted-output>\nOutput too large (3.9KB). Full output saved to: /x/t1.txt\n\nPreview (first 2KB):\nrrrr\n</persisted-output>"
-	s := newScript()
-	s.user(400)
-	s.answer(context(20000), read("t1"), read("t2"))
-	s.result("t1", 4000)
-	s.result("t2", 4000)
+	s := newScript().tell(`user 400; answer 20000: read t1, read t2; result t1 4000; result t2 4000`)
 	s.replaced(stub, "t1", "t2", "t9")
-	s.answer(context(20360), read("t3")) // grown by the calls and two stubs
-	s.result("t3", 4000)
-	s.answer(context(21790), text(40))
+	s.tell(`answer 20360: read t3; result t3 4000; answer 21790: text 40`)
 	s.replaced("[gone]", "t3")
 	s.replaced(strings.Repeat("r", 4000), "t3") // too late: the first decision holds
-	s.user(400)
-	s.answer(context(20530), text(40))
+	s.tell(`user 400; answer 20530: text 40`)
 	_, tl := views(t, s, "recorded")
 	wantContexts(t, tl)
 	var got []string
@@ -221,9 +210,7 @@ func TestRecordedReplacement(t *testing.T) {
 
 	// What was written down as it was sent is no edit.
 	s = newScript()
-	s.user(400)
-	s.answer(jsonl.Usage{Input: 20000}, read("t1"))
-	s.result("t1", 40)
+	s.tell(`user 400; answer {"input": 20000}: read t1; result t1 40`)
 	s.replaced(strings.Repeat("r", 40), "t1")
 	s.answer(jsonl.Usage{Input: 20100}, text(40))
 	if _, tl := views(t, s, "recorded"); len(tl.Events) != 0 {

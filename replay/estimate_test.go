@@ -3,7 +3,6 @@ package replay_test
 import (
 	"testing"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/tokens"
@@ -41,10 +40,7 @@ too few to hold the text     | 2.1.5   | 1    | 4000 | heuristic | 1000 | 1000 |
 
 // TestOutputWithoutUsage: what no line says is not nothing.
 func TestOutputWithoutUsage(t *testing.T) {
-	s := newScript()
-	s.version = "2.1.139"
-	s.user(400)
-	s.answer(jsonl.Usage{}, text(4000))
+	s := newScript().tell(`version 2.1.139; user 400; answer {}: text 4000`)
 	for _, l := range s.lines {
 		delete(l["message"].(map[string]any), "usage")
 	}

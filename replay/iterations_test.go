@@ -14,9 +14,7 @@ import (
 // compactedByTheAPI is a tool loop whose fifth request the API compacted within: 182,000 tokens in and 3,500 out,
 // then 24,000 and 1,000.
 func compactedByTheAPI() *script {
-	s := newScript()
-	s.version = "2.1.139"
-	s.user(40)
+	s := newScript().tell(`version 2.1.139; user 40`)
 	for i, n := range []int{20500, 61000, 101500, 142000} {
 		id := fmt.Sprintf("t%d", i+1)
 		s.answer(context(n), read(id))
@@ -29,8 +27,7 @@ func compactedByTheAPI() *script {
 			map[string]any{"type": "message", "input_tokens": 24000, "output_tokens": 1000},
 		}
 	}
-	s.result("t5", 4000)
-	s.answer(context(26300), text(40))
+	s.tell(`result t5 4000; answer 26300: text 40`)
 	return s
 }
 

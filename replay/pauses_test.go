@@ -10,9 +10,7 @@ import (
 
 // A pause is from the last line of a response to what the next request was sent for: a result of a tool, or a prompt.
 func TestPauses(t *testing.T) {
-	s := newScript()
-	s.user(40)
-	s.answer(context(20000), read("t0"))
+	s := newScript().tell(`user 40; answer 20000: read t0`)
 	s.line("user", map[string]any{"timestamp": "2026-02-01T10:20:00.000Z", "message": map[string]any{"role": "user", "content": []any{
 		map[string]any{"type": "tool_result", "tool_use_id": "t0", "content": "done"},
 	}}})

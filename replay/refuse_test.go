@@ -71,24 +71,24 @@ func stagesOf(list string) string {
 // TestRefused: a request that exceeds the window is refused, each with its event, but not in an assumed window that
 // the record itself exceeds, and not on the recorded track under its own model.
 func TestRefused(t *testing.T) {
-	compacted, long := compactedRun(t), longRun(t, 300000)
-	for _, c := range []struct {
-		name, window, stages string
-		conv                 *session.Conversation
-		options              replay.Options
-		want                 bool
-	}{
-		{"nothing to collapse", "window: {blocking: auto_off}\n", "context_collapse: {}", compacted, replay.Options{}, true},
-		{"no stage at all", "", "", compacted, replay.Options{}, true},
-		{"it compacts", "", "autocompact: {}", compacted, replay.Options{}, false},
-		{"it clears", "", "microcompact_cached: {}", compacted, replay.Options{}, false},
-		{"all of it fits", "", "", longRun(t, 199000), replay.Options{}, false},
-		{"the record shows a larger window", "", "", long, replay.Options{}, false},
-		{"the policy gives the window", "window: {context: 200000}\n", "", long, replay.Options{}, true},
-		{"the user gives the window", "", "", long, replay.Options{Window: 200000}, true},
-		{"the user gives a larger one", "window: {context: 200000}\n", "", long, replay.Options{Window: 400000}, false},
-	} {
-		tl := replayed(t, c.conv, written(t, "name: mine\n"+c.window+stagesOf(c.stages)), c.options)
+	compacted := compactedRun(t)
+	must.Rows(t, `
+# name | session: compacted, or the most that a long one has | window of the policy | stages | window as an option | refused
+nothing to collapse          | 0      | {blocking: auto_off} | context_collapse: {}    | 0      | true
+no stage at all              | 0      | {}                   | ""                      | 0      | true
+it compacts                  | 0      | {}                   | autocompact: {}         | 0      | false
+it clears                    | 0      | {}                   | microcompact_cached: {} | 0      | false
+all of it fits               | 199000 | {}                   | ""                      | 0      | false
+the record shows a larger window | 300000 | {}               | ""                      | 0      | false
+the policy gives the window  | 300000 | {context: 200000}    | ""                      | 0      | true
+the user gives the window    | 300000 | {}                   | ""                      | 200000 | true
+the user gives a larger one  | 300000 | {context: 200000}    | ""                      | 400000 | false
+`, func(name string, most int, window, stages string, given int, want bool) {
+		conv := compacted
+		if most > 0 {
+			conv = longRun(t, most)
+		}
+		tl := replayed(t, conv, written(t, "name: mine\nwindow: "+window+"\n"+stagesOf(stages)), replay.Options{Window: given})
 		over := 0
 		for _, q := range mains(tl) {
 			excess := q.Payload - tl.Window
@@ -99,24 +99,24 @@ func TestRefused(t *testing.T) {
 				}
 			}
 			switch {
-			case !c.want || excess <= 0:
+			case !want || excess <= 0:
 				if event != nil {
-					t.Errorf("%s: request %d of %d tokens: %s", c.name, q.N, q.Payload, event.Reason)
+					t.Errorf("%s: request %d of %d tokens: %s", name, q.N, q.Payload, event.Reason)
 				}
 				continue
 			case event == nil:
-				t.Fatalf("%s: request %d is %d over the window, and no event says so", c.name, q.N, excess)
+				t.Fatalf("%s: request %d is %d over the window, and no event says so", name, q.N, excess)
 			}
 			over++
 			if event.Detail["over"] != excess || !strings.Contains(event.Reason, policy.Thousands(excess)+" too many") || *event.Request != q.N ||
 				event.Before != q.Payload || event.After != q.Payload || event.Saved != 0 {
-				t.Errorf("%s: request %d is %d over: %+v", c.name, q.N, excess, event)
+				t.Errorf("%s: request %d is %d over: %+v", name, q.N, excess, event)
 			}
 		}
-		if c.want == (over == 0) || tl.Totals.Refused != over || tl.Totals.Blocked != 0 {
-			t.Errorf("%s: %d refused, %d blocked, want %d", c.name, tl.Totals.Refused, tl.Totals.Blocked, over)
+		if want == (over == 0) || tl.Totals.Refused != over || tl.Totals.Blocked != 0 {
+			t.Errorf("%s: %d refused, %d blocked, want %d", name, tl.Totals.Refused, tl.Totals.Blocked, over)
 		}
-	}
+	})
 	for _, options := range []replay.Options{{}, {Window: 50000}} {
 		tl := replayed(t, compacted, named(t, "recorded"), options)
 		if tl.Totals.Refused > 0 || (options.Window == 0) != (len(tl.Warnings) == 0) {

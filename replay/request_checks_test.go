@@ -1,11 +1,9 @@
 package replay
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/replay/cache"
-	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 )
 
 // TestCheckFirstEvent: also the first event that is named has to be there.
@@ -19,44 +17,33 @@ func TestCheckFirstEvent(t *testing.T) {
 
 // TestCheckRequests: a timeline says which of its requests breaks which invariant first.
 func TestCheckRequests(t *testing.T) {
-	usd := func(n int64) price.USD { return price.USD{Nano: n, Known: true} }
-	good := func(n int) Request {
-		return Request{
-			N: n, Kind: "main", Payload: 10, Tokens: 10, Cache: CacheUse{Split: cache.Split{Read: 4, Uncached: 6}},
-			CostUSD: usd(3), CostParts: &CostParts{Ideal: usd(2), Output: usd(1)},
-		}
-	}
-	for _, tt := range []struct {
-		name   string
-		change func(*Request) // of the second of three
-		want   string
-	}{
-		{"as it should be", func(*Request) {}, ""},
-		{"a call of the policy's own", func(r *Request) { r.Kind, r.N = "compaction", 2 }, "main request 2 has n 3"},
-		{"a number below the last", func(r *Request) { r.N = 0 }, "request row 1 has n 0 after 1"},
-		{"a number left out", func(r *Request) { r.N = 3 }, "main request 2 has n 3"},
-		{"a split of another sum", func(r *Request) { r.Cache.Read++ }, "request 2 sends 10 tokens, of which the cache simulation splits"},
-		{"a part below zero", func(r *Request) { r.Cache.Split = cache.Split{Read: -1, Uncached: 11} }, "request 2 sends 10 tokens"},
-		{"a cost without parts", func(r *Request) { r.CostParts = nil }, "the parts of the cost of request 2 do not add up"},
-		{"parts of another sum", func(r *Request) { r.CostParts.Output = usd(2) }, "the parts of the cost of request 2 do not add up"},
-		{"a figure below zero", func(r *Request) { r.Output = -1 }, "request 2 has a figure below zero"},
-		{"an event that is not there", func(r *Request) { r.Events = []int{0, 7} }, "request 2 names event 7 of 1"},
-		{"no event", func(r *Request) { r.Events = []int{-1} }, "request 2 names event -1"},
-	} {
-		tl := Timeline{Schema: Schema, Events: make([]Event, 1)}
-		for n := range 3 {
-			r := good(n + 1)
-			if n == 1 {
-				tt.change(&r)
+	must.Rows(t, `
+# what is another in the second of three requests | what is said
+{}                                  | ""
+{"kind": "compaction"}              | main request 2 has n 3
+{"n": 0}                            | request row 1 has n 0 after 1
+{"n": 3}                            | main request 2 has n 3
+{"cache": {"read": 5}}              | request 2 sends 10 tokens, of which the cache simulation splits
+{"cache": {"read": -1, "uncached": 11}} | request 2 sends 10 tokens
+{"cost_parts": null}                | the parts of the cost of request 2 do not add up
+{"cost_parts": {"output": 0.2}}     | the parts of the cost of request 2 do not add up
+{"output_tokens": -1}               | request 2 has a figure below zero
+{"events": [0, 7]}                  | request 2 names event 7 of 1
+{"events": [-1]}                    | request 2 names event -1
+`, func(change, want string) {
+		tl := Timeline{Schema: Schema, Events: make([]Event, 1), Requests: make([]Request, 3)}
+		for n := range tl.Requests {
+			r := &tl.Requests[n]
+			must.JSON(t, `{"kind": "main", "payload_tokens": 10, "model_tokens": 10, "cache": {"read": 4, "uncached": 6}, "cost_usd": 0.3, "cost_parts": {"ideal": 0.2, "output": 0.1}}`, r)
+			if r.N = n + 1; n == 1 {
+				must.JSON(t, change, r)
 			}
-			tl.Requests = append(tl.Requests, r)
 		}
 		tl.Totals.Requests = 3
-		switch err := tl.CheckValid(); {
-		case tt.want == "" && err != nil:
-			t.Errorf("%s: %v", tt.name, err)
-		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
-			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		if err := tl.CheckValid(); want == "" {
+			must.Do(t, err)
+		} else {
+			must.Refuse(t, err, want)
 		}
-	}
+	})
 }

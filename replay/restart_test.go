@@ -25,19 +25,18 @@ import (
 func restarted(version string) *script {
 	s := newScript()
 	s.version = version
-	s.user(40)
-	s.answer(context(20000), read("t1"), read("t2"))
+	s.tell(`user 40; answer 20000: read t1, read t2`)
 	second := s.last
 	s.last = s.lines[len(s.lines)-2]["uuid"].(string)
 	s.result("t1", 4000)
 	s.last = second
-	s.result("t2", 4000)
-	s.answer(context(22400), text(40))
-	s.line("assistant", map[string]any{"message": map[string]any{
-		"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
-	}})
-	s.user(40)
-	s.answer(context(22500), text(40))
+	s.tell(`
+result t2 4000
+answer 22400: text 40
+restarted
+user 40
+answer 22500: text 40
+`)
 	return s
 }
 
@@ -88,14 +87,13 @@ func TestRestart(t *testing.T) {
 
 // TestRestartAtEnd: a restart behind the last request belongs to none.
 func TestRestartAtEnd(t *testing.T) {
-	s := newScript()
-	s.version = "2.1.37"
-	s.user(40)
-	s.answer(context(20000), text(40))
-	s.user(40)
-	s.line("assistant", map[string]any{"message": map[string]any{
-		"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
-	}})
+	s := newScript().tell(`
+version 2.1.37
+user 40
+answer 20000: text 40
+user 40
+restarted
+`)
 	for _, pol := range []*policy.Policy{plain(), named(t, "recorded")} {
 		events := replayed(t, s.load(t), pol, replay.Options{}).Events
 		if len(events) != 1 || events[0].Kind != policy.KindRestart || events[0].Request != nil {
@@ -110,9 +108,7 @@ func TestManyRestarts(t *testing.T) {
 		t.Skip("it measures time")
 	}
 	cost := func(turns int) time.Duration {
-		s := newScript()
-		s.version = "2.1.37"
-		s.user(40)
+		s := newScript().tell(`version 2.1.37; user 40`)
 		for i := range turns {
 			a, b := fmt.Sprintf("a%d", i), fmt.Sprintf("b%d", i)
 			s.answer(context(20000+60*i), read(a), read(b))
@@ -151,15 +147,15 @@ func TestManyRestarts(t *testing.T) {
 
 // TestRestartReinjected: what a client sent after a compaction and recorded on no line it cannot read back.
 func TestRestartReinjected(t *testing.T) {
-	s := newScript()
-	s.version = "2.1.37"
-	s.user(40)
-	s.answer(context(20000), text(40))
-	s.boundary("auto", 20100, 400)
-	s.answer(context(30000), text(40))
+	s := newScript().tell(`
+version 2.1.37
+user 40
+answer 20000: text 40
+boundary auto 20100 400
+answer 30000: text 40
+`)
 	s.line("progress", map[string]any{"data": map[string]any{"type": "hook_progress", "hookName": "SessionStart:resume"}})
-	s.user(40)
-	s.answer(context(20300), text(40))
+	s.tell(`user 40; answer 20300: text 40`)
 	rows := mains(replayed(t, s.load(t), named(t, "recorded"), replay.Options{}))
 	for i := range rows {
 		if off := rows[i].Overhead - rows[0].Overhead; off < -200 || off > 200 {
@@ -171,16 +167,16 @@ func TestRestartReinjected(t *testing.T) {
 // TestRestartReminders: the list of skills that a new process sends behind a compaction has a placeholder of its own, and is not
 // counted as sent again too.
 func TestRestartReminders(t *testing.T) {
-	s := newScript()
-	s.version = "2.1.76"
-	s.user(40)
-	s.answer(context(20000), text(40))
-	s.boundary("auto", 20100, 400)
-	s.answer(context(19850), text(40))
-	s.boundary("manual", 20100, 400)
+	s := newScript().tell(`
+version 2.1.76
+user 40
+answer 20000: text 40
+boundary auto 20100 400
+answer 19850: text 40
+boundary manual 20100 400
+`)
 	s.line("progress", map[string]any{"data": map[string]any{"type": "hook_progress", "hookName": "SessionStart:resume"}})
-	s.user(40)
-	s.answer(context(20000), text(40))
+	s.tell(`user 40; answer 20000: text 40`)
 	tl := replayed(t, s.load(t), named(t, "recorded"), replay.Options{})
 	for _, e := range tl.Events {
 		if e.Kind == policy.KindAttach {

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -34,106 +35,94 @@ func misses(tl *replay.Timeline) []cache.BreakCause {
 
 // TestCausesByTheClient: what the client itself does costs the messages' cache under every policy, and is named.
 func TestCausesByTheClient(t *testing.T) {
-	skill := func(s *script) {
-		s.answer(context(21000), use("t1", "Skill"))
-		s.result("t1", 20)
-		s.line("user", map[string]any{"isMeta": true, "message": map[string]any{"role": "user", "content": "Base directory for this skill: /s"}})
-	}
-	effort := func(s *script, output string) {
-		s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": "<local-command-stdout>" + output + "</local-command-stdout>"}})
-	}
-	image := func(s *script) {
-		s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{
-			map[string]any{"type": "image", "source": map[string]any{"type": "base64", "data": "AAAA"}}, map[string]any{"type": "text", "text": "what is this"},
-		}}})
-	}
-	for _, tt := range []struct {
-		name    string
-		version string
-		between func(s *script) // the second request
-		then    func(s *script)
-		want    []cache.BreakCause
-	}{
-		{"a tool loop", "2.1.29", func(s *script) { s.answer(context(21000), read("t1")); s.result("t1", 400) }, nil, []cache.BreakCause{cache.First, "", ""}},
-		{"a skill begins and ends", "2.1.29", skill, func(s *script) { s.user(40); s.answer(context(24000), text(40)) }, []cache.BreakCause{cache.First, "", cache.SkillRan, cache.SkillRan}},
-		{"a prompt is queued while a skill runs", "2.1.29", func(s *script) {
-			skill(s)
-			s.answer(context(22000), read("t2"))
-			s.result("t2", 400)
-			s.line("attachment", map[string]any{"attachment": map[string]any{"type": "queued_command", "prompt": "and the tests", "commandMode": "prompt"}})
-		}, nil, []cache.BreakCause{cache.First, "", cache.SkillRan, ""}},
-		{"a skill of a later client", "2.1.50", skill, nil, []cache.BreakCause{cache.First, "", ""}},
-		{"a loaded tool", "2.1.119", func(s *script) {
-			s.answer(context(21000), use("t1", "ToolSearch"))
-			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": []any{map[string]any{
-				"type": "tool_result", "tool_use_id": "t1", "content": []any{map[string]any{"type": "tool_reference", "tool_name": "WebFetch"}},
-			}}}})
-		}, nil, []cache.BreakCause{cache.First, "", cache.ToolsChanged}},
-		{"the first image", "2.1.215", func(s *script) { s.answer(context(21000), text(40)); image(s) },
-			func(s *script) { image(s); s.answer(context(24000), text(40)) }, []cache.BreakCause{cache.First, "", cache.ImageAdded, ""}},
-		{"an image of an earlier client", "2.1.50", func(s *script) { s.answer(context(21000), text(40)); image(s) }, nil, []cache.BreakCause{cache.First, "", ""}},
-		{"another effort", "2.1.158", func(s *script) {
-			s.answer(context(21000), text(40))
-			effort(s, "Set effort level to low: Quick, straightforward")
-			s.user(40)
-		}, func(s *script) {
-			effort(s, "Set effort level to max (this session only): Maximum")
-			effort(s, "Set effort level to low: Quick, straightforward")
-			s.user(40)
-			s.answer(context(24000), text(40))
-			effort(s, "Effort level set to auto")
-			s.user(40)
-			s.answer(context(25000), text(40))
-		}, []cache.BreakCause{cache.First, "", cache.EffortSet, "", cache.EffortSet}},
-		{"an effort shown or typed", "2.1.158", func(s *script) {
-			s.answer(context(21000), text(40))
-			effort(s, "Current effort level: high")
-			s.line("user", map[string]any{"message": map[string]any{"role": "user", "content": "Set effort level to low"}})
-		}, nil, []cache.BreakCause{cache.First, "", ""}},
-		{"another model", "2.1.50", func(s *script) {
-			s.answer(context(21000), read("t1"))
-			s.result("t1", 400)
-			s.model = "claude-haiku-4-5"
-		}, nil, []cache.BreakCause{cache.First, "", cache.ModelSwitch}},
-		{"another client", "2.1.50", func(s *script) {
-			s.answer(context(21000), read("t1"))
-			s.result("t1", 400)
-			s.version = "2.1.51"
-		}, nil, []cache.BreakCause{cache.First, "", cache.Restart}},
-		{"the client started again", "2.1.50", func(s *script) {
-			s.line("assistant", map[string]any{"message": map[string]any{
-				"role": "assistant", "model": "<synthetic>", "content": []any{map[string]any{"type": "text", "text": "No response requested."}},
-			}})
-			s.user(40)
-		}, nil, []cache.BreakCause{cache.First, cache.Restart}},
-		{"a pause", "2.1.50", func(s *script) {
-			s.answer(context(21000), text(40))
-			s.line("user", map[string]any{"timestamp": "2026-02-01T10:05:09.000Z", "message": map[string]any{"role": "user", "content": "still there?"}})
-		}, nil, []cache.BreakCause{cache.First, "", cache.Expired}},
-	} {
+	must.Rows(t, `
+# name | version | causes of the misses | what is done after a prompt and a call
+a tool loop | 2.1.29 | ["first_request", "", ""]
+	answer 21000: read t1
+	result t1 400
+	answer 23000: text 40
+a skill begins and ends | 2.1.29 | ["first_request", "", "skill", "skill"]
+	answer 21000: use t1 Skill
+	result t1 20
+	line user {"isMeta": true, "message": {"role": "user", "content": "Base directory for this skill: /s"}}
+	answer 23000: text 40
+	user 40
+	answer 24000: text 40
+a prompt is queued while a skill runs | 2.1.29 | ["first_request", "", "skill", ""]
+	answer 21000: use t1 Skill
+	result t1 20
+	line user {"isMeta": true, "message": {"role": "user", "content": "Base directory for this skill: /s"}}
+	answer 22000: read t2
+	result t2 400
+	line attachment {"attachment": {"type": "queued_command", "prompt": "and the tests", "commandMode": "prompt"}}
+	answer 23000: text 40
+a skill of a later client | 2.1.50 | ["first_request", "", ""]
+	answer 21000: use t1 Skill
+	result t1 20
+	line user {"isMeta": true, "message": {"role": "user", "content": "Base directory for this skill: /s"}}
+	answer 23000: text 40
+a loaded tool | 2.1.119 | ["first_request", "", "tools_changed"]
+	answer 21000: use t1 ToolSearch
+	line user {"message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "tool_reference", "tool_name": "WebFetch"}]}]}}
+	answer 23000: text 40
+the first image | 2.1.215 | ["first_request", "", "image_added", ""]
+	answer 21000: text 40
+	line user {"message": {"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AAAA"}}, {"type": "text", "text": "what is this"}]}}
+	answer 23000: text 40
+	line user {"message": {"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AAAA"}}, {"type": "text", "text": "what is this"}]}}
+	answer 24000: text 40
+an image of an earlier client | 2.1.50 | ["first_request", "", ""]
+	answer 21000: text 40
+	line user {"message": {"role": "user", "content": [{"type": "image", "source": {"type": "base64", "data": "AAAA"}}, {"type": "text", "text": "what is this"}]}}
+	answer 23000: text 40
+another effort | 2.1.158 | ["first_request", "", "effort", "", "effort"]
+	answer 21000: text 40
+	says <local-command-stdout>Set effort level to low: Quick, straightforward</local-command-stdout>
+	user 40
+	answer 23000: text 40
+	says <local-command-stdout>Set effort level to max (this session only): Maximum</local-command-stdout>
+	says <local-command-stdout>Set effort level to low: Quick, straightforward</local-command-stdout>
+	user 40
+	answer 24000: text 40
+	says <local-command-stdout>Effort level set to auto</local-command-stdout>
+	user 40
+	answer 25000: text 40
+an effort shown or typed | 2.1.158 | ["first_request", "", ""]
+	answer 21000: text 40
+	says <local-command-stdout>Current effort level: high</local-command-stdout>
+	says Set effort level to low
+	answer 23000: text 40
+another model | 2.1.50 | ["first_request", "", "model_switch"]
+	answer 21000: read t1
+	result t1 400
+	model claude-haiku-4-5
+	answer 23000: text 40
+another client | 2.1.50 | ["first_request", "", "restart"]
+	answer 21000: read t1
+	result t1 400
+	version 2.1.51
+	answer 23000: text 40
+the client started again | 2.1.50 | ["first_request", "restart"]
+	restarted
+	user 40
+	answer 23000: text 40
+a pause | 2.1.50 | ["first_request", "", "ttl"]
+	answer 21000: text 40
+	line user {"timestamp": "2026-02-01T10:05:09.000Z", "message": {"role": "user", "content": "still there?"}}
+	answer 23000: text 40
+`, func(name, version string, want []cache.BreakCause, steps []string) {
 		s := newScript()
-		s.version = tt.version
-		s.user(40)
-		s.answer(context(20000), read("t0"))
-		s.result("t0", 400)
-		tt.between(s)
-		s.answer(context(23000), text(40))
-		if tt.then != nil {
-			tt.then(s)
-		}
-		tl := replayed(t, s.load(t), plain(), replay.Options{})
-		got := misses(tl)
-		if len(got) != len(tt.want) {
-			t.Fatalf("%s: %d requests, want %d", tt.name, len(got), len(tt.want))
-		}
-		for i, want := range tt.want {
-			must.Equal(t, got[i], want, tt.name)
+		s.version = version
+		s.tell("user 40; answer 20000: read t0; result t0 400")
+		tl := replayed(t, s.tell(strings.Join(steps, "\n")).load(t), plain(), replay.Options{})
+		must.Equal(t, misses(tl), want, name)
+		for i, want := range want {
 			// What it cost is in the part of its cause, and in no other.
 			p := mains(tl)[i].CostParts
 			changed := want != "" && want != cache.First && want != cache.Restart && want != cache.Expired
-			must.Equal(t, [...]bool{p.Changes.Nano > 0, p.Restarts.Nano > 0, p.Lifetime.Nano > 0}, [...]bool{changed, want == cache.Restart, want == cache.Expired}, tt.name, p)
+			must.Equal(t, [...]bool{p.Changes.Nano > 0, p.Restarts.Nano > 0, p.Lifetime.Nano > 0}, [...]bool{changed, want == cache.Restart, want == cache.Expired}, name, p)
 		}
-	}
+	})
 }
 
 // TestEditsAndTheCache: what clears breaks the prefix where it clears; a cache_edit keeps it, and what it took off is
@@ -202,28 +191,25 @@ session | true
 // TestCachePolicies: breakpoints, lifetime, prefix and warmth are the policy's.
 func TestCachePolicies(t *testing.T) {
 	conv := loop(20000, 21200, 22400).load(t)
-	for _, tt := range []struct {
-		set   policy.Caching
-		reads [2]int // of the first two requests
-		long  bool
-	}{
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h", Warm: "auto", System: 9000}, [2]int{0, 20000}, true},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m", Warm: "always", System: 9000}, [2]int{9000, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwoIfAnthropic, TTL: "5m", Warm: "never"}, [2]int{0, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "5m", Warm: "always"}, [2]int{17000, 20000}, false},
-		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "5m", Warm: "never"}, [2]int{0, 0}, false},
-	} {
+	must.Rows(t, `
+# set | reads | long
+{"breakpoints": "last_two", "ttl": "5m", "warm": "never"} | [0, 20000] | false
+{"breakpoints": "last_two", "ttl": "1h", "warm": "auto", "system": 9000} | [0, 20000] | true
+{"breakpoints": "last_two", "ttl": "5m", "warm": "always", "system": 9000} | [9000, 20000] | false
+{"breakpoints": "last_two_if_anthropic", "ttl": "5m", "warm": "never"} | [0, 20000] | false
+{"breakpoints": "automatic", "ttl": "5m", "warm": "always"} | [17000, 20000] | false
+{"breakpoints": "none", "ttl": "5m", "warm": "never"} | [0, 0] | false
+`, func(set policy.Caching, reads [2]int, long bool) {
 		p := plain()
-		p.Cache = tt.set
+		p.Cache = set
 		rows := mains(replayed(t, conv, p, replay.Options{}))
-		for i, want := range tt.reads {
-			must.Equal(t, rows[i].Cache.Read, want, tt.set)
+		for i, want := range reads {
+			must.Equal(t, rows[i].Cache.Read, want, set)
 		}
-		if c := rows[2].Cache; (c.Write1h > 0) != tt.long || tt.set.Breakpoints == policy.BreakpointsNone && c.Uncached != rows[2].Payload {
-			t.Errorf("%+v: request 3 is %+v", tt.set, c)
+		if c := rows[2].Cache; (c.Write1h > 0) != long || set.Breakpoints == policy.BreakpointsNone && c.Uncached != rows[2].Payload {
+			t.Errorf("%+v: request 3 is %+v", set, c)
 		}
-	}
+	})
 }
 
 // TestUnknownModel: its requests are counted in tokens, and it is said.

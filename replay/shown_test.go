@@ -11,36 +11,28 @@ import (
 // TestShownWindow: a recorded context above the window of model and client shows the larger one, unless an automatic
 // compaction is recorded or the options say another.
 func TestShownWindow(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		peak   int
-		auto   bool
-		opt    replay.Options
-		window int
-		shown  int
-	}{
-		{"within", 199000, false, replay.Options{}, 200000, 0},
-		{"above", 243000, false, replay.Options{}, 1000000, 243000},
-		{"above, with a compaction", 243000, true, replay.Options{}, 200000, 0},
-		{"above the larger one", 1000001, false, replay.Options{}, 200000, 0},
-		{"above, with a window given", 243000, false, replay.Options{Window: 300000}, 300000, 0},
-		{"above, with a model given", 243000, false, replay.Options{Model: "claude-opus-4-5"}, 200000, 0},
-	} {
-		s := loop(150000, c.peak-1000, c.peak)
+	must.Rows(t, `
+# name | peak | auto | opt | window | shown
+within | 199000 | false | {} | 200000 | 0
+above | 243000 | false | {} | 1000000 | 243000
+above, with a compaction | 243000 | true | {} | 200000 | 0
+above the larger one | 1000001 | false | {} | 200000 | 0
+above, with a window given | 243000 | false | {"window": 300000} | 300000 | 0
+above, with a model given | 243000 | false | {"model": "claude-opus-4-5"} | 200000 | 0
+`, func(theName string, peak int, auto bool, opt replay.Options, window, shown int) {
+		s := loop(150000, peak-1000, peak)
 		s.version = "2.1.39"
-		if c.auto {
-			s.boundary("auto", 160000, 400)
-			s.user(40)
-			s.answer(context(30000), text(40))
+		if auto {
+			s.tell(`boundary auto 160000 400; user 40; answer 30000: text 40`)
 		}
 		conv := s.load(t)
 		for _, name := range []string{"recorded", "claude-code-2.1.37", "opencode"} {
-			tl := replayed(t, conv, named(t, name), c.opt)
-			if tl.Window != c.window || tl.Shown != c.shown {
-				t.Errorf("%s, %s: window %d shown by %d, want %d and %d", c.name, name, tl.Window, tl.Shown, c.window, c.shown)
+			tl := replayed(t, conv, named(t, name), opt)
+			if tl.Window != window || tl.Shown != shown {
+				t.Errorf("%s, %s: window %d shown by %d, want %d and %d", theName, name, tl.Window, tl.Shown, window, shown)
 			}
 		}
-	}
+	})
 }
 
 // TestAutoOff: requests above the threshold, one after another and without a compaction, show that automatic compaction
@@ -48,33 +40,26 @@ func TestShownWindow(t *testing.T) {
 func TestAutoOff(t *testing.T) {
 	reg := must.Get(registry())(t)
 	presets := preset.New(reg)
-	for _, c := range []struct {
-		name     string
-		contexts []int
-		auto     bool
-		opt      replay.Options
-		requests int
-	}{
-		{"below", []int{100000, 150000, 166000, 166500, 166800}, false, replay.Options{}, 0},
-		{"once above", []int{100000, 150000, 166000, 168000, 169000}, false, replay.Options{}, 0},
-		{"far above", []int{150000, 168000, 170000, 175000, 180000, 190000}, false, replay.Options{}, 4},
-		{"far above, in another window", []int{150000, 168000, 170000, 175000, 180000, 190000}, false, replay.Options{Window: 200000}, 0},
-		{"in the larger window", []int{150000, 168000, 170000, 175000, 180000, 250000}, false, replay.Options{}, 0},
-		{"compacted", []int{150000, 160000, 168000}, true, replay.Options{}, 0},
-	} {
-		s := loop(c.contexts...)
+	must.Rows(t, `
+# name | contexts | auto | opt | requests
+below | [100000, 150000, 166000, 166500, 166800] | false | {} | 0
+once above | [100000, 150000, 166000, 168000, 169000] | false | {} | 0
+far above | [150000, 168000, 170000, 175000, 180000, 190000] | false | {} | 4
+far above, in another window | [150000, 168000, 170000, 175000, 180000, 190000] | false | {"window": 200000} | 0
+in the larger window | [150000, 168000, 170000, 175000, 180000, 250000] | false | {} | 0
+compacted | [150000, 160000, 168000] | true | {} | 0
+`, func(name string, contexts []int, auto bool, opt replay.Options, requests int) {
+		s := loop(contexts...)
 		s.version = "2.1.39"
-		if c.auto {
-			s.boundary("auto", 168500, 400)
-			s.user(40)
-			s.answer(context(30000), text(40))
+		if auto {
+			s.tell(`boundary auto 168500 400; user 40; answer 30000: text 40`)
 		}
 		rec := must.Get(replay.NewRecord(s.load(t)))(t)
 		must.Do(t, rec.UseRelease(presets))
-		tl := must.Get(rec.Replay(named(t, "recorded"), c.opt))(t)
+		tl := must.Get(rec.Replay(named(t, "recorded"), opt))(t)
 		switch off := tl.AutoOff; {
-		case off == nil && c.requests > 0, off != nil && (off.Requests != c.requests || off.Threshold != 167000):
-			t.Errorf("%s: %+v, want %d requests", c.name, off, c.requests)
+		case off == nil && requests > 0, off != nil && (off.Requests != requests || off.Threshold != 167000):
+			t.Errorf("%s: %+v, want %d requests", name, off, requests)
 		}
-	}
+	})
 }

@@ -19,14 +19,16 @@ func thought(n int) map[string]any {
 func twoTurns(model string) *script {
 	s := newScript()
 	s.version, s.model = "2.1.17", model
-	s.user(4000)
-	s.answer(context(30000), thought(8000), read("t1"))
-	s.result("t1", 8000)
-	s.answer(context(34900), thought(16000), text(400))
-	s.user(400)
-	s.answer(context(33100), text(400))
-	s.user(400)
-	s.answer(context(33400), text(400))
+	s.tell(`
+user 4000
+answer 30000: thinks 8000, read t1
+result t1 8000
+answer 34900: thinks 16000, text 400
+user 400
+answer 33100: text 400
+user 400
+answer 33400: text 400
+`)
 	return s
 }
 

@@ -39,13 +39,7 @@ func TestTypicalSummary(t *testing.T) {
 	}
 	conv := s.load(t)
 	for summary, want := range map[policy.SummaryKind]int{policy.SummaryTypical: 0, policy.SummaryFixed: 1} {
-		p := &policy.Policy{Name: "autocompact", Window: policy.DefaultWindow()}
-		for _, d := range stages(t) {
-			if d.Name == "autocompact" {
-				p.Stages = append(p.Stages, policy.StageConfig{Definition: d, Params: d.Params})
-			}
-		}
-		p = p.Clone()
+		p := compacting(t).Clone()
 		must.Do(t, p.Set("autocompact.summary", "["+string(summary)+"]"))
 		tl := replayed(t, conv, p, replay.Options{CompactAt: []int{16}, Regret: true})
 		if len(tl.Events) == 0 || tl.Regret == nil || len(tl.Regret.Misses) != want {

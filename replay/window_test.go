@@ -74,34 +74,33 @@ func TestAssumedWindow(t *testing.T) {
 	const usage = `"input_tokens":3,"cache_creation_input_tokens":3000,"cache_read_input_tokens":182000,"output_tokens":100`
 	own := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000}]}`)))(t)
 	own = own.Over(price.Default())
-	for _, tt := range []struct {
-		model  string
-		opt    replay.Options
-		window int
-		says   string // "": nothing
-	}{
-		{"claude-fable-5-2", replay.Options{}, 1000000, ""},
-		{"claude-fable-5-3", replay.Options{}, 1000000, `: "claude-fable-5-3": 1,000,000 tokens, as claude-fable-5-2 has`},
-		{"claude-opus-6", replay.Options{}, 1000000, `: "claude-opus-6": 1,000,000 tokens, as claude-opus-5-5 has`},
-		{"acme-1", replay.Options{}, 200000, `: "acme-1": 200,000 tokens`},
-		{"acme-1", replay.Options{Prices: own}, 190000, ""},
-		{"acme-1", replay.Options{Window: 300000}, 300000, ""},
-		{"acme-1", replay.Options{Model: "claude-opus-5"}, 1000000, ""},
-		{"claude-opus-6[1m]", replay.Options{}, 1000000, ""},
-		{"gpt-5.9", replay.Options{}, 1050000, `: "gpt-5.9": 1,050,000 tokens, as gpt-5-6 has`},
-	} {
-		rec := must.Get(replay.NewRecordWith(growing(t, tt.model, usage, 4), replay.RecordOptions{Prices: tt.opt.Prices}))(t)
-		tl := must.Get(rec.Replay(named(t, "claude-code"), tt.opt))(t)
+	must.Rows(t, `
+# model | a table with acme-1 | options | window | what is said
+claude-fable-5-2  | false | {} | 1000000 | ""
+claude-fable-5-3  | false | {} | 1000000 | : "claude-fable-5-3": 1,000,000 tokens, as claude-fable-5-2 has
+claude-opus-6     | false | {} | 1000000 | : "claude-opus-6": 1,000,000 tokens, as claude-opus-5-5 has
+acme-1            | false | {} | 200000  | : "acme-1": 200,000 tokens
+acme-1            | true  | {} | 190000  | ""
+acme-1            | false | {"window": 300000} | 300000 | ""
+acme-1            | false | {"model": "claude-opus-5"} | 1000000 | ""
+claude-opus-6[1m] | false | {} | 1000000 | ""
+gpt-5.9           | false | {} | 1050000 | : "gpt-5.9": 1,050,000 tokens, as gpt-5-6 has
+`, func(model string, table bool, opt replay.Options, window int, says string) {
+		if table {
+			opt.Prices = own
+		}
+		rec := must.Get(replay.NewRecordWith(growing(t, model, usage, 4), replay.RecordOptions{Prices: opt.Prices}))(t)
+		tl := must.Get(rec.Replay(named(t, "claude-code"), opt))(t)
 		said := ""
 		for _, w := range tl.Warnings {
 			if w.Code == replay.CodeWindowAssumed {
 				said += w.Message
 			}
 		}
-		if tl.Window != tt.window || (said == "") != (tt.says == "") || !strings.HasSuffix(said, tt.says) {
-			t.Errorf("%s, %+v: window %d, %q", tt.model, tt.opt, tl.Window, said)
+		if tl.Window != window || (said == "") != (says == "") || !strings.HasSuffix(said, says) {
+			t.Errorf("%s, %+v: window %d, %q", model, opt, tl.Window, said)
 		}
-	}
+	})
 }
 
 // TestCostOfTheDay: a request costs, simulated, what its model's tokens cost on its day, under another model as well.
@@ -137,25 +136,24 @@ func TestCostOfTheDay(t *testing.T) {
 // has ten requests without cached input does not; how a model is cached can be stated.
 func TestShownCache(t *testing.T) {
 	const read, plain = `"input_tokens":9000,"cache_read_input_tokens":40000,"output_tokens":100`, `"input_tokens":49000,"output_tokens":100`
-	for _, tt := range []struct {
-		model        string
-		requests     int
-		usage, cache string
-		reads        bool
-		code         session.Code
-	}{
-		{"acme-1", 4, read, "", true, replay.CodeCacheShown},
-		{"acme-1", 4, plain, "", false, replay.CodeNoCache},
-		{"acme-1", 4, read, "none", false, ""},
-		{"acme-1", 12, plain, "automatic", true, ""},
-		{"acme-1", 12, plain, "", false, replay.CodeCacheShown},
-		{"gpt-5.5", 12, plain, "", false, replay.CodeCacheShown},
-		{"gpt-5.5", 9, plain, "", true, ""},
-		{"gpt-5.5", 12, read, "", true, ""},
-		{"claude-opus-5", 12, plain, "", true, ""},
-	} {
-		own := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000`+either(tt.cache != "", `, "cache": "`+tt.cache+`"`, "")+`}]}`)))(t)
-		conv := growing(t, tt.model, tt.usage, tt.requests)
+	must.Rows(t, `
+# model | requests | cached input is recorded | how the model is cached by the table | it reads | code of the warning
+acme-1        | 4  | true  | ""        | true  | cache-shown
+acme-1        | 4  | false | ""        | false | no-cache
+acme-1        | 4  | true  | none      | false | ""
+acme-1        | 12 | false | automatic | true  | ""
+acme-1        | 12 | false | ""        | false | cache-shown
+gpt-5.5       | 12 | false | ""        | false | cache-shown
+gpt-5.5       | 9  | false | ""        | true  | ""
+gpt-5.5       | 12 | true  | ""        | true  | ""
+claude-opus-5 | 12 | false | ""        | true  | ""
+`, func(model string, requests int, cached bool, stated string, reads bool, code session.Code) {
+		usage := plain
+		if cached {
+			usage = read
+		}
+		own := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "acme-1", "input": 1, "output": 1, "context": 190000`+either(stated != "", `, "cache": "`+stated+`"`, "")+`}]}`)))(t)
+		conv := growing(t, model, usage, requests)
 		conv.Product = "pi"
 		rec := must.Get(replay.NewRecordWith(conv, replay.RecordOptions{Prices: own}))(t)
 		tl := must.Get(rec.Replay(named(t, "none"), replay.Options{}))(t)
@@ -165,15 +163,15 @@ func TestShownCache(t *testing.T) {
 				codes = append(codes, w.Code)
 			}
 		}
-		if got := tl.Requests[3].Cache.Read > 0; got != tt.reads || len(codes) > 1 || tt.code == "" && codes != nil || tt.code != "" && !slices.Contains(codes, tt.code) {
-			t.Errorf("%+v: reads %v, %v", tt, got, codes)
+		if got := tl.Requests[3].Cache.Read > 0; got != reads || len(codes) > 1 || code == "" && codes != nil || code != "" && !slices.Contains(codes, code) {
+			t.Errorf("reads %v, %v", got, codes)
 		}
 		fit := must.Get(rec.CacheFit(replay.Options{}))(t)
-		want, miss := tt.code != "" && !tt.reads, tl.Requests[3].Cache.Miss
-		if got := miss != nil && miss.Kind == cache.Uncached; got != want || fit.Uncached != map[bool]int{true: tt.requests}[want] {
-			t.Errorf("%+v: no cache recorded: %v, %d requests", tt, got, fit.Uncached)
+		want, miss := code != "" && !reads, tl.Requests[3].Cache.Miss
+		if got := miss != nil && miss.Kind == cache.Uncached; got != want || fit.Uncached != map[bool]int{true: requests}[want] {
+			t.Errorf("no cache recorded: %v, %d requests", got, fit.Uncached)
 		}
-	}
+	})
 }
 
 func either(is bool, yes, no string) string {

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"path/filepath"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/anonymize"
@@ -11,7 +10,7 @@ import (
 
 // What survived is printed by nothing that works as it should.
 func TestAnonymizedMatchesSchema(t *testing.T) {
-	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "anonymize.v1.json"))
+	schema := compileSchema(t, "anonymize")
 	r := anonymize.New(nil, "").Disclosure()
 	for _, survived := range [][]anonymize.Survivor{{}, {{Word: "somebody", Location: anonymize.Location{Line: 3}}, {Word: "private", Location: anonymize.Location{File: "subagents/a.jsonl"}}}} {
 		r.Survived = survived

@@ -27,66 +27,7 @@ func decimalOf(x float64) exact.Decimal {
 }
 
 // checkSample is a check with one of everything.
-func checkSample() *check.Report {
-	before := 3
-	place := check.Place{File: "ctxkit.yaml", Line: 5, Column: 13}
-	at := check.Place{File: "mine.yaml", Line: 4, Column: 3}
-	return &check.Report{
-		Schema: check.Schema, File: "ctxkit.yaml", Baseline: "baseline.json", Tool: "1.1.0", BaselineTool: "1.0.0",
-		Counts: check.Counts{Replays: 7, Failed: 4, OK: 2, Better: 1, Changed: 1, Stale: 1, Worse: 1, Broken: 1, ByTool: 1, Assumed: 1, FailedCases: 1},
-		Notes:  []string{"the baseline was made by ctxkit 1.0.0, this is 1.1.0"},
-		Stale:  []string{`session gone.jsonl of case "prune" is in the baseline and not among the sessions any more`},
-		Cases: []check.CaseReport{
-			{Name: "prune", Policy: "./mine.yaml", Place: place, Status: check.Broken, Failed: 3, Fails: true, Reasons: []string{"it saves, and more is needed later"},
-				Sums: &check.CaseSums{Sessions: 2, Lower: 1, Even: 1, From: decimalOf(-3.1), To: decimalOf(-0.5), Figures: []check.FigureReport{
-					{Figure: "cost_usd", Unit: "USD", Before: decimalOf(98.7), After: decimalOf(97.1), Status: check.Better, Decides: true},
-					{Figure: "misses", Before: decimalOf(2), After: decimalOf(3), Status: check.Worse, Decides: true},
-				}},
-				Sessions: []check.SessionReport{
-					{Session: "a.jsonl", Policy: "mine", Status: check.OK, Place: place, Figures: []check.FigureReport{}, Changes: []check.KeyChange{}, Reasons: []string{}},
-					{
-						Session: "b.jsonl", Policy: "mine", Status: check.Worse, Failed: true, Place: at,
-						Figures: []check.FigureReport{
-							{Figure: "calls", Before: decimalOf(304), After: decimalOf(538), Limit: "as in the baseline", Status: check.Changed},
-							{Figure: "model_peak", Unit: "tokens", Before: decimalOf(143002), After: decimalOf(104266), Limit: "as in the baseline", Status: check.Better, Decides: true},
-							{Figure: "cost_usd", Unit: "USD", Before: decimalOf(19.2291), After: decimalOf(78.5399), Limit: "within 2% of the baseline", Status: check.Worse, Decides: true},
-						},
-						Events: check.EventsReport{Before: &before, After: 4, First: &check.Difference{
-							N: 2, Expected: &check.EventDigest{Request: 103, Stage: "s", Kind: "summarize", Before: 121389, After: 3307, Mark: "00000000"},
-							Got: &check.EventDigest{Stage: "s", Kind: "clear", Before: 1389, After: 307, Results: 7, Mark: "00000001"},
-						}},
-						Changes: []check.KeyChange{{Key: "s.threshold", From: "0.7", To: "0.2", Place: at}, {Key: "s.more", To: "[a, b]", Place: place}},
-						Reasons: []string{}, Command: []string{"ctxkit", "diff", "b.jsonl", "--policy", "mine.yaml,s.more=[a, b]"},
-					},
-					{
-						Session: "c.jsonl", Agent: "a1", Policy: "mine", Status: check.Broken, Failed: true, Place: check.Place{File: "ctxkit.yaml", Line: 9, Column: 7},
-						Figures: []check.FigureReport{
-							{Figure: "cost_usd", Unit: "USD", Limit: "at most 2", Status: check.Broken, Decides: true},
-							{Figure: "compactions", After: decimalOf(2), Limit: "at most 2", Status: check.OK, Decides: true},
-						},
-						Changes: []check.KeyChange{}, Reasons: []string{}, Command: []string{"ctxkit", "diff", "c.jsonl", "--policy", "mine.yaml"},
-					},
-					{Session: "d.jsonl", Policy: "mine", Status: check.Stale, Failed: true, Place: place, Figures: []check.FigureReport{}, Changes: []check.KeyChange{},
-						Reasons: []string{"the session is not in the baseline", "it is not judged: look at it, then run ctxkit check --update"}},
-				}},
-			{Name: "unseen", Policy: "./mine.yaml", Place: place, Status: check.OK, Effect: check.EffectUnseen, Idle: []string{"s"},
-				Changes: []check.KeyChange{{Key: "s.threshold", From: "0.7", To: "0.71", Place: at}}, Sessions: []check.SessionReport{
-					{Session: "a.jsonl", Policy: "mine", Status: check.OK, Place: at, Figures: []check.FigureReport{}, Changes: []check.KeyChange{}, Reasons: []string{},
-						ByTool: &check.ToolReport{Events: check.EventsReport{Before: &before, After: 3, First: &check.Difference{N: 1}}, Figures: []check.FigureReport{
-							{Figure: "cost_usd", Unit: "USD", Before: decimalOf(1), After: decimalOf(1.5), Status: check.Worse},
-							{Figure: "calls", Before: decimalOf(3), After: decimalOf(2), Status: check.Changed},
-						}}},
-				}},
-			{Name: "reworded", Policy: "./mine.yaml", Place: place, Status: check.OK, Effect: check.EffectNone, Reworded: "mine.yaml changed", Sessions: []check.SessionReport{}},
-			{Name: "other", Policy: "opencode", Place: place, Status: check.Changed, Sessions: []check.SessionReport{
-				{Session: "a.jsonl", Policy: "opencode-1.1.36", Status: check.Better, Place: place, Changes: []check.KeyChange{}, Reasons: []string{"run ctxkit check --update to keep it so"},
-					Figures: []check.FigureReport{{Figure: "misses", Before: decimalOf(3), After: decimalOf(0), Limit: "as in the baseline", Status: check.Better, Decides: true}}},
-				{Session: "b.jsonl", Policy: "opencode-1.1.36", Status: check.Changed, Place: place, Changes: []check.KeyChange{}, Reasons: []string{},
-					Figures: []check.FigureReport{{Figure: "events", Before: decimalOf(-1000), After: decimalOf(-2000), Limit: "as in the baseline", Status: check.Changed}}},
-			}},
-		},
-	}
-}
+func checkSample() *check.Report { return sampled[*check.Report]("check") }
 
 const hostileText = "\x1b[31m\n::error::INJECTED ]]> <b>&\"' \u202e | `code` ![x](y) %0A,:\x00\xff"
 
@@ -116,41 +57,37 @@ func checkHostile() *check.Report {
 	return r
 }
 
-func renderCheck(t *testing.T, r *check.Report, opt CheckLayout) []byte {
+func renderCheck(t *testing.T, r *check.Report, f Format) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	must.Do(t, Check(&b, r, opt))
+	must.Do(t, Check(&b, r, CheckLayout{Layout: Layout{Format: f}}))
 	return b.Bytes()
 }
 
 func TestCheckGolden(t *testing.T) {
 	for _, f := range CheckFormats {
-		golden.Check(t, filepath.Join("testdata", "check."+string(f)), renderCheck(t, checkSample(), CheckLayout{Layout: Layout{Format: f}}))
+		golden.Check(t, filepath.Join("testdata", "check."+string(f)), renderCheck(t, checkSample(), f))
 	}
-	if err := Check(io.Discard, checkSample(), CheckLayout{Layout: Layout{Format: "xml"}}); err == nil {
-		t.Error("format xml is taken")
-	}
+	must.Refuse(t, Check(io.Discard, checkSample(), CheckLayout{Layout: Layout{Format: "xml"}}), "xml")
 }
 
 func TestCheckJSONMatchesSchema(t *testing.T) {
-	s := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "check.v1.json"))
-	for name, r := range map[string]*check.Report{"sample": checkSample(), "hostile": checkHostile()} {
-		if err := validate(s, renderCheck(t, r, CheckLayout{Layout: Layout{Format: FormatJSON}})); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	doc := string(renderCheck(t, checkSample(), CheckLayout{Layout: Layout{Format: FormatJSON}}))
-	for _, change := range [][2]string{{`"passed": false`, `"passed": 0`}, {`"status": "worse"`, `"status": "bad"`}, {`"counts"`, `"count"`}} {
-		if validate(s, []byte(strings.Replace(doc, change[0], change[1], 1))) == nil {
-			t.Errorf("with %s it still validates", change[1])
-		}
-	}
+	s := compileSchema(t, "check")
+	must.Do(t, validate(s, renderCheck(t, checkSample(), FormatJSON)))
+	must.Do(t, validate(s, renderCheck(t, checkHostile(), FormatJSON)))
+	strict(t, s, string(renderCheck(t, checkSample(), FormatJSON)), `
+"passed": false => "passed": 0
+"status": "worse" => "status": "bad"
+"counts" => "count"
+`)
 }
 
 // TestCheckHostile holds that no name of a session, a case or a file acts on what reads the output.
 func TestCheckHostile(t *testing.T) {
 	for _, f := range CheckFormats {
-		out := string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: f, All: true}}))
+		var b bytes.Buffer
+		must.Do(t, Check(&b, checkHostile(), CheckLayout{Layout: Layout{Format: f, All: true}}))
+		out := b.String()
 		if i := strings.IndexFunc(out, func(r rune) bool {
 			return r != '\n' && (r < ' ' || r == 0x7f || r == '\u202e' || r == '\ufffd') && f != FormatJSON
 		}); i >= 0 {
@@ -160,18 +97,18 @@ func TestCheckHostile(t *testing.T) {
 			t.Errorf("%s: a name began a line of its own", f)
 		}
 	}
-	md := string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatMarkdown}}))
+	md := string(renderCheck(t, checkHostile(), FormatMarkdown))
 	for _, line := range strings.Split(md, "\n") {
 		if !strings.HasPrefix(line, "  ") && // in a fence
 			(strings.Contains(line, "<b>") || strings.Contains(line, "![x](")) {
 			t.Errorf("markdown holds %q", line)
 		}
 	}
-	if xml := renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatJUnit}}); checkJUnitCounts(xml) != nil {
+	if xml := renderCheck(t, checkHostile(), FormatJUnit); checkJUnitCounts(xml) != nil {
 		t.Errorf("%v\n%s", checkJUnitCounts(xml), xml)
 	}
 	line := regexp.MustCompile(`^::(error|warning|notice) file=[^,:]*,line=\d+,col=\d+,title=[^,:]*::[^\n]*$`)
-	for _, l := range strings.Split(strings.TrimSuffix(string(renderCheck(t, checkHostile(), CheckLayout{Layout: Layout{Format: FormatGitHub}})), "\n"), "\n") {
+	for _, l := range strings.Split(strings.TrimSuffix(string(renderCheck(t, checkHostile(), FormatGitHub)), "\n"), "\n") {
 		if strings.HasPrefix(l, "::") && !line.MatchString(l) {
 			t.Errorf("github: %q", l)
 		}
@@ -190,7 +127,7 @@ func TestCheckUpdated(t *testing.T) {
 		}
 	}
 	for _, f := range CheckFormats {
-		out := string(renderCheck(t, r, CheckLayout{Layout: Layout{Format: f}}))
+		out := string(renderCheck(t, r, f))
 		for _, bad := range []string{"FAILED", "of something else", "<error", "<failure", "::error"} {
 			if strings.Contains(out, bad) && f != FormatJSON {
 				t.Errorf("%s says %s:\n%s", f, bad, out)
@@ -207,7 +144,9 @@ func TestGitHubAnnotations(t *testing.T) {
 		r.Cases[0].Sessions = append(r.Cases[0].Sessions, r.Cases[0].Sessions[1])
 		r.Cases = append(r.Cases, r.Cases[0])
 	}
-	out := string(renderCheck(t, r, CheckLayout{Layout: Layout{Format: FormatGitHub}, Root: func(s string) string { return "sub/" + s }}))
+	var b bytes.Buffer
+	must.Do(t, Check(&b, r, CheckLayout{Layout: Layout{Format: FormatGitHub}, Root: func(s string) string { return "sub/" + s }}))
+	out := b.String()
 	must.Equal(t, strings.Count("\n"+out, "\n::error "), maxAnnotations, out)
 	for _, want := range []string{
 		"\n12 more errors not shown: ", "%0A20 more sessions changed: ",
@@ -257,7 +196,7 @@ func checkJUnitCounts(doc []byte) error {
 }
 
 func TestJUnitCounts(t *testing.T) {
-	doc := renderCheck(t, checkSample(), CheckLayout{Layout: Layout{Format: FormatJUnit}})
+	doc := renderCheck(t, checkSample(), FormatJUnit)
 	if err := checkJUnitCounts(doc); err != nil {
 		t.Errorf("%v:\n%s", err, doc)
 	}
@@ -274,7 +213,7 @@ func TestJUnitSchema(t *testing.T) {
 	if err != nil {
 		t.Skip("no xmllint, so nothing is validated: install libxml2-utils")
 	}
-	schema := filepath.Join("testdata", "jenkins-junit.xsd")
+	schema := "testdata/jenkins-junit.xsd"
 	file := filepath.Join(t.TempDir(), "check.xml")
 	validate := func(doc string) (string, error) {
 		must.Do(t, os.WriteFile(file, []byte(doc), 0o644))
@@ -285,7 +224,7 @@ func TestJUnitSchema(t *testing.T) {
 	updated.Updated = true
 	sample := ""
 	for name, r := range map[string]*check.Report{"sample": checkSample(), "hostile": checkHostile(), "updated": updated, "nothing": {File: "ctxkit.yaml"}} {
-		doc := string(renderCheck(t, r, CheckLayout{Layout: Layout{Format: FormatJUnit}}))
+		doc := string(renderCheck(t, r, FormatJUnit))
 		if out, err := validate(doc); err != nil {
 			t.Errorf("%s: %v: %s\n%s", name, err, out, doc)
 		}

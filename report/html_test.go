@@ -21,18 +21,7 @@ import (
 // tracedSample is a sample with a trace: a prompt, a call, its result that the second request clears, a summary.
 func tracedSample() *replay.Timeline {
 	tl := sample(2)
-	tl.Trace = &trace.Trace{
-		Items: []trace.TracedItem{
-			{Class: "prompt", About: "prompt", Line: 1, First: 0, Blocks: 1, Tag: -1, Edit: -1},
-			{Role: 1, Class: "response", About: "Read", Line: 2, First: 1, Blocks: 1, Tag: -1, Edit: -1},
-			{Class: "tool_result", About: "result of Read", Line: 3, First: 2, Blocks: 1, Tag: -1, Edit: -1},
-		},
-		Blocks: []trace.TracedBlock{{Kind: "text", Tokens: 5, Text: 0}, {Kind: "tool_use", Tool: "Read", Tokens: 7, Text: 1}, {Kind: "tool_result", Tool: "Read", Tokens: 900, Text: 2}},
-		Edits:  []trace.TracedEdit{{Request: 2, Stage: "opencode_prune", Kind: policy.KindClear, Reason: "too old"}},
-		States: []trace.State{{Edit: 0, Tokens: 9, Text: 3}},
-		Steps:  []trace.Step{{Joined: 1, Splices: []trace.Splice{{Insert: []int{0}}}}, {Joined: 3, Splices: []trace.Splice{{At: 1, Insert: []int{1, 2}}}, Changes: []trace.StateChange{{Block: 2, State: 0}}}},
-		Texts:  []string{"ask </script> \x1b[31m", `{"file_path":"a"}`, "one\ntwo\t3\u202e", "[cleared]"},
-	}
+	tl.Trace = sampled[*trace.Trace]("trace")
 	return tl
 }
 

@@ -10,30 +10,14 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/bill"
 	"github.com/ctxkit/ctxkit/replay/price"
 	"github.com/ctxkit/ctxkit/report/golden"
 )
 
 func sampleSessions() []SessionItem {
-	at := time.Date(2026, 1, 15, 9, 0, 0, 0, time.FixedZone("somewhere", 5*3600))
-	list := []session.FileInfo{
-		{ID: "aaaaaaaa-0000-4000-8000-000000000001", Path: "p/aaaaaaaa-0000-4000-8000-000000000001.jsonl", Folder: "p", Project: "/home/dev/harbor", Branch: "main", Version: "2.1.29",
-			Title: "Harbor exploration", Created: at, Last: at.Add(time.Hour), Changed: at, Size: 123456, Standing: session.Listed,
-			Subagents: []session.Subagent{{ID: "a1b2c3d", Path: "p/x/subagents/agent-a1b2c3d.jsonl", Size: 99, Type: "Explore"}}, ToolResults: 2},
-		{ID: "bbbbbbbb-0000-4000-8000-000000000002", Folder: "p", Title: "Gone", Created: at, Standing: session.Missing, Why: "there is no such file"},
-		{ID: "cccccccc-0000-4000-8000-000000000003", Path: "p/c.jsonl.gz", Folder: "p", Prompt: "整理一下文档目录，然后把所有的测试都跑一遍再看看结果怎么样", Size: 12_345_678, Created: at.Add(time.Hour), Standing: session.Stale, Why: "the index ends at 1, the file at 2"},
-		{ID: "dddddddd-0000-4000-8000-000000000004", Path: "=p/d.jsonl", Folder: "p", Prompt: "\x1b[31mred\u202e|`x`\nINJECTED", Size: 3_000_000_000, Standing: session.Unlisted},
-	}
-	items := make([]SessionItem, len(list))
-	for i := range list {
-		items[i].FileInfo = list[i]
-	}
-	items[0].Glance = &replay.Glance{Requests: 1298, PeakContext: 182000, LastContext: 91000, Compactions: 3, Idle: 8400,
-		CostUSD: price.USD{Nano: 12_345_678_901, Known: true}, Models: []string{"claude-opus-4-5"},
-		Billed: []bill.Entry{{USD: price.USD{Nano: 12_345_678_901, Known: true}}}}
-	items[3].Glance = &replay.Glance{Without: 2, Models: []string{}}
+	items := sampled[[]SessionItem]("sessions")
+	items[0].Billed = []bill.Entry{{USD: price.USD{Nano: 12_345_678_901, Known: true}}}
 	return items
 }
 
@@ -67,17 +51,12 @@ func TestMixedSessions(t *testing.T) {
 }
 
 func TestShortIDs(t *testing.T) {
-	list := []string{"aaaaaaaa-1", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-1", "0123456é"}
-	want := []string{"aaaaaaaa", "big", "cccccccc-11", "cccccccc-12", "dddddddd-1", "dddddddd-1", "eeeeeeee", "eeeeeeee-", "0123456é"}
+	list := strings.Fields("aaaaaaaa-1 big cccccccc-11 cccccccc-12 dddddddd-1 dddddddd-1 eeeeeeee eeeeeeee-1 0123456é")
+	want := strings.Fields("aaaaaaaa big cccccccc-11 cccccccc-12 dddddddd-1 dddddddd-1 eeeeeeee eeeeeeee- 0123456é")
 	must.Equal(t, shortIDs(list), want)
 }
 
-func samplePolicies() []PolicyInfo {
-	return []PolicyInfo{
-		{Name: "none", About: "Nothing is ever compacted.", Source: "the conversation as it was", Date: "2026-01-25", Stages: []string{}},
-		{Name: "opencode-1.1.36", Product: "opencode", Version: "1.1.36", From: "2026-01-25", About: "Prunes | compacts.", Source: "OpenCode 1.1.36", Date: "2026-01-25", Truth: "oracle", Stages: []string{"opencode_prune", "opencode_compaction"}},
-	}
-}
+func samplePolicies() []PolicyInfo { return sampled[[]PolicyInfo]("policies") }
 
 func TestListings(t *testing.T) {
 	must.Rows(t, `

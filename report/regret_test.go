@@ -1,12 +1,9 @@
 package report
 
 import (
-	"bytes"
-	"path/filepath"
-	"strings"
+	"io"
 	"testing"
 
-	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/price"
@@ -28,22 +25,10 @@ func regretSample(n int) *replay.Timeline {
 }
 
 func TestRegret(t *testing.T) {
-	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "regret.v1.json"))
-	for name, tls := range map[string][]*replay.Timeline{"one": {regretSample(2)}, "many": {regretSample(mostMisses + 3), regretSample(0)}} {
-		for _, f := range ListFormats {
-			var b bytes.Buffer
-			must.Do(t, Regret(&b, tls, policy.Use{}, Layout{Format: f}))
-			if s := b.String(); strings.ContainsAny(s, "\x1b\u202e") {
-				t.Errorf("%s as %s lets control characters through", name, f)
-			}
-			if f == FormatJSON {
-				if err := validate(schema, b.Bytes()); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-			if name == "one" {
-				golden.Check(t, filepath.Join("testdata", "regret."+string(f)), b.Bytes())
-			}
+	for name, tls := range map[string][]*replay.Timeline{"regret": {regretSample(2)}, "": {regretSample(mostMisses + 3), regretSample(0)}} {
+		out := inFormats(t, "regret", name, ListFormats, func(w io.Writer, f Format) error { return Regret(w, tls, policy.Use{}, Layout{Format: f}) })
+		if name != "" {
+			golden.Check(t, "testdata/regret.json", []byte(out[FormatJSON]))
 		}
 	}
 }

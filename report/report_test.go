@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,30 +29,91 @@ func render(t testing.TB, opt Layout, tls ...*replay.Timeline) []byte {
 	return b.Bytes()
 }
 
-var goldens = []struct {
-	name string
-	opt  Layout
-	tls  func() []*replay.Timeline
-}{
-	{"table.txt", Layout{}, func() []*replay.Timeline { return []*replay.Timeline{sample(240)} }},
-	{"table-all.txt", Layout{All: true, ASCII: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(12)} }},
-	{"table-color.txt", Layout{Color: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
-	{"table-verbose.txt", Layout{Several: true, Verbose: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(1), sample(0)} }},
-	{"table-several.txt", Layout{Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(1), sample(0)} }},
-	{"table-hostile.txt", Layout{All: true}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
-	{"markdown.md", Layout{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{sample(40)} }},
-	{"markdown-hostile.md", Layout{Format: FormatMarkdown}, func() []*replay.Timeline { return []*replay.Timeline{hostile()} }},
-	{"one.json", Layout{Format: FormatJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8)} }},
-	{"several.json", Layout{Format: FormatJSON, Several: true}, func() []*replay.Timeline { return []*replay.Timeline{sample(4), sample(0)} }},
-	{"requests.ndjson", Layout{Format: FormatNDJSON}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), sample(4)} }},
-	{"requests.csv", Layout{Format: FormatCSV}, func() []*replay.Timeline { return []*replay.Timeline{sample(8), hostile()} }},
+// goldens are files of testdata, with what of the layout is no default, and the numbers of requests of
+// the samples in them; -1: the hostile one.
+const goldens = `
+table.txt           | table              | [240]
+table-all.txt       | table all ascii    | [12]
+table-color.txt     | table color        | [40]
+table-verbose.txt   | table several verbose | [1, 0]
+table-several.txt   | table several      | [1, 0]
+table-hostile.txt   | table all          | [-1]
+markdown.md         | markdown           | [40]
+markdown-hostile.md | markdown           | [-1]
+one.json            | json               | [8]
+several.json        | json several       | [4, 0]
+requests.ndjson     | ndjson             | [8, 4]
+requests.csv        | csv                | [8, -1]
+`
+
+// layoutOf is a format and what is set of the layout.
+func layoutOf(text string) Layout {
+	format, _, _ := strings.Cut(text, " ")
+	is := func(word string) bool { return strings.Contains(text, word) }
+	return Layout{Format: Format(format), All: is("all"), ASCII: is("ascii"), Color: is("color"), Several: is("several"), Verbose: is("verbose")}
 }
 
 func TestGolden(t *testing.T) {
-	for _, g := range goldens {
-		t.Run(g.name, func(t *testing.T) {
-			golden.Check(t, filepath.Join("testdata", g.name), render(t, g.opt, g.tls()...))
-		})
+	must.Rows(t, goldens, func(name, layout string, samples []int) {
+		var tls []*replay.Timeline
+		for _, n := range samples {
+			if n < 0 {
+				tls = append(tls, hostile())
+			} else {
+				tls = append(tls, sample(n))
+			}
+		}
+		golden.Check(t, filepath.Join("testdata", name), render(t, layoutOf(layout), tls...))
+	})
+}
+
+// sampled is a value of testdata/samples.
+func sampled[T any](name string) (v T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "samples", name+".json"))
+	d := json.NewDecoder(bytes.NewReader(data))
+	if d.DisallowUnknownFields(); err == nil {
+		err = d.Decode(&v)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// inFormats prints a report in each format: nothing of it acts on a terminal, tables fit, JSON is as the schema says, and the
+// others are as in testdata/NAME.FORMAT. Without a name that is not compared.
+func inFormats(t *testing.T, schema, name string, formats []Format, print func(w io.Writer, f Format) error) map[Format]string {
+	t.Helper()
+	out := map[Format]string{}
+	for _, f := range formats {
+		var b bytes.Buffer
+		must.Do(t, print(&b, f))
+		if out[f] = b.String(); strings.ContainsAny(out[f], "\x1b\u202e") {
+			t.Errorf("%s as %s lets control characters through", name, f)
+		}
+		switch {
+		case f == FormatJSON:
+			if err := validate(compileSchema(t, schema), b.Bytes()); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		case f == FormatTable:
+			fits(t, out[f], defaultWidth)
+		}
+		if name != "" {
+			golden.Check(t, filepath.Join("testdata", name+"."+string(f)), b.Bytes())
+		}
+	}
+	return out
+}
+
+// fits holds that no line takes more than so many columns.
+func fits(t *testing.T, text string, most int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := width(strings.TrimRight(line, "\n")); n > most {
+			t.Errorf("%d of %d columns: %s", n, most, line)
+		}
 	}
 }
 
@@ -62,9 +124,9 @@ func TestGoldenEnvironment(t *testing.T) {
 	}
 	exe := must.Get(os.Executable())(t)
 	n := 0
-	for _, lang := range []string{"C", "en_US.UTF-8", "zh_CN.UTF-8", "ja_JP.eucJP"} {
+	for _, lang := range strings.Fields("C en_US.UTF-8 zh_CN.UTF-8 ja_JP.eucJP") {
 		for _, term := range []string{"dumb", "xterm-256color", ""} {
-			for _, more := range []string{"TZ=UTC", "TZ=Asia/Kathmandu", "RUNEWIDTH_EASTASIAN=1"} {
+			for _, more := range strings.Fields("TZ=UTC TZ=Asia/Kathmandu RUNEWIDTH_EASTASIAN=1") {
 				if n++; n%5 != 1 && !must.CI() {
 					continue
 				}
@@ -102,12 +164,11 @@ func TestClippedChart(t *testing.T) {
 
 func TestTableFits(t *testing.T) {
 	for _, tl := range []*replay.Timeline{sample(0), sample(1), sample(2), sample(79), sample(81), sample(5000), hostile()} {
-		for _, opt := range []Layout{{}, {All: true}, {ASCII: true}} {
-			for n, line := range strings.Split(string(render(t, opt, tl)), "\n") {
-				if w := width(line); w > defaultWidth {
-					t.Errorf("%d requests, line %d: %d columns: %s", len(tl.Requests), n+1, w, line)
-				}
-				must.Equal(t, strings.TrimRight(line, " "), line)
+		for _, layout := range []string{"", " all", " ascii"} {
+			text := string(render(t, layoutOf(layout), tl))
+			fits(t, text, defaultWidth)
+			if strings.Contains(text, " \n") {
+				t.Errorf("%d requests: a line ends with a space", len(tl.Requests))
 			}
 		}
 	}

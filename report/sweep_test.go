@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bytes"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -44,36 +43,18 @@ func sweptSample(n, wanted int) *sweep.Grid {
 }
 
 func TestSweep(t *testing.T) {
-	schema := compileSchemaAt(t, filepath.Join("..", "docs", "schemas", "sweep.v1.json"))
 	if title := sweepTitle(&sweep.Grid{Interrupted: true, Apart: true}); !strings.HasSuffix(title, ", then interrupted, some subagents of the session left out") {
 		t.Error(title)
 	}
-	for name, s := range map[string]*sweep.Grid{"none": sweptSample(0, 3), "one": sweptSample(1, 1), "few": sweptSample(6, 6), "many": sweptSample(80, 100)} {
-		for _, f := range SweepFormats {
-			var b bytes.Buffer
-			must.Do(t, Sweep(&b, s, Layout{Format: f}))
-			text := b.String()
-			if strings.Contains(text, "\x1b") || f == FormatSVG && strings.Contains(text, "<script") {
-				t.Errorf("%s as %s is not inert", name, f)
-			}
-			switch f {
-			case FormatJSON:
-				if err := validate(schema, b.Bytes()); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			case FormatSVG:
-				if err := wellFormed(text); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-				if cut := len(s.Results) < len(s.Points); strings.Contains(text, "then interrupted") != cut {
-					t.Errorf("%s: that it was interrupted is told: %v", name, !cut)
-				}
-				if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-					t.Errorf("%s draws what is no number", name)
-				}
-			}
-			if name == "few" && f != FormatHTML {
-				golden.Check(t, filepath.Join("testdata", "sweep."+string(f)), b.Bytes())
+	for name, s := range map[string]*sweep.Grid{"none": sweptSample(0, 3), "one": sweptSample(1, 1), "sweep": sweptSample(6, 6), "many": sweptSample(80, 100)} {
+		out := inFormats(t, "sweep", "", SweepFormats, func(w io.Writer, f Format) error { return Sweep(w, s, Layout{Format: f}) })
+		picture, cut := out[FormatSVG], len(s.Results) < len(s.Points)
+		must.Do(t, wellFormed(picture))
+		must.Equal(t, strings.Contains(picture, "then interrupted"), cut, name)
+		must.Say(t, "false false false", strings.Contains(picture, "<script"), strings.Contains(picture, "NaN"), strings.Contains(picture, "Inf"))
+		for f, text := range out {
+			if name == "sweep" && f != FormatHTML {
+				golden.Check(t, filepath.Join("testdata", "sweep."+string(f)), []byte(text))
 			}
 		}
 	}

@@ -36,9 +36,12 @@ user                     | user
 `, func(in, want string) {
 		same(t, want, by.number(in), in)
 	})
-	for in, want := range map[string]string{
-		"01900000-0000-7": "018ffaa2-b580-7", "msg_fd0000001001": "msg_", "ses_02ffffffefff": "ses_",
-	} {
+	must.Rows(t, `
+# in | want
+01900000-0000-7  | 018ffaa2-b580-7
+msg_fd0000001001 | msg_
+ses_02ffffffefff | ses_
+`, func(in, want string) {
 		got := by.id(in)
 		if back := shift(25 * time.Hour).id(got); back != in || got == in {
 			t.Errorf("%s is moved to %s, and back to %s", in, got, back)
@@ -46,7 +49,7 @@ user                     | user
 		if !strings.HasPrefix(got, want) {
 			t.Errorf("%s is moved to %s, want %s", in, got, want)
 		}
-	}
+	})
 
 	a := New(nil, "seed")
 	a.ShiftTimes(-25 * time.Hour)

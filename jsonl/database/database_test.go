@@ -63,7 +63,11 @@ func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.db")
 	conn := writer(t, path, withLog, table, "INSERT INTO words VALUES ('one')", "PRAGMA wal_checkpoint(truncate)", "INSERT INTO words VALUES ('two')")
-	for name, want := range map[string][]string{"begin": {"one", "two"}, "BEGIN EXCLUSIVE": {"one", "two"}} {
+	must.Rows(t, `
+# name | want
+begin           | ["one", "two"]
+BEGIN EXCLUSIVE | ["one", "two"]
+`, func(name string, want []string) {
 		execute(t, conn, name, "INSERT INTO words VALUES ('three')")
 		before := files(t, dir)
 		got, missing, err := words(path)
@@ -72,7 +76,7 @@ func TestRead(t *testing.T) {
 		}
 		must.Equal(t, before, files(t, dir), name)
 		execute(t, conn, "ROLLBACK")
-	}
+	})
 	if err := Read(path, func(*DB) error { return conn.Exec("INSERT INTO words VALUES ('three')") }); err != nil {
 		t.Errorf("writing while it is read: %v", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -69,24 +71,52 @@ func Fail[T any](_ T, err error) func(t testing.TB, want string, what ...any) {
 	}
 }
 
+// JSON reads a value that has no other fields than what it is read into.
+func JSON(t testing.TB, text string, into any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil || d.More() {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
 // Rows calls a function with each row of a table: the lines of text, their cells parted by " | ", a comment behind "# ".
-// A cell is JSON where its parameter is no string or it is quoted. A row whose call fails the test is named.
+// A cell is JSON where its parameter is no string or it is quoted; {x*400} in it is x 400 times. The lines under a row that begin
+// with a tab are its steps, which a function with one parameter more than a row has cells gets as a []string. A row whose call
+// fails the test is named.
 func Rows(t *testing.T, text string, call any) {
 	t.Helper()
 	f := reflect.ValueOf(call)
-	for row := range strings.Lines(strings.TrimSpace(text)) {
-		if row, _, _ = strings.Cut(row, "# "); strings.TrimSpace(row) == "" {
-			continue
+	repeated := regexp.MustCompile(`\{([^{}]*)\*(\d+)\}`)
+	var rows []string
+	steps := map[int][]string{}
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		line, _, _ = strings.Cut(line, "# ")
+		if row := strings.TrimSpace(line); row != "" && line[0] == '\t' {
+			steps[len(rows)] = append(steps[len(rows)], row)
+		} else if row != "" {
+			rows = append(rows, row)
 		}
+	}
+	for n, row := range rows {
 		var in []reflect.Value
-		for i, cell := range strings.Split(strings.TrimSpace(row), " | ") {
+		for i, cell := range strings.Split(row, " | ") {
 			v := reflect.New(f.Type().In(i))
-			if cell = strings.TrimSpace(cell); v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
+			cell = repeated.ReplaceAllStringFunc(strings.TrimSpace(cell), func(s string) string {
+				m := repeated.FindStringSubmatch(s)
+				n, _ := strconv.Atoi(m[2])
+				return strings.Repeat(m[1], n)
+			})
+			if v.Elem().Kind() == reflect.String && !strings.HasPrefix(cell, `"`) {
 				v.Elem().SetString(cell)
-			} else if err := json.Unmarshal([]byte(cell), v.Interface()); err != nil {
-				t.Fatalf("%s: %v", row, err)
+			} else {
+				JSON(t, cell, v.Interface())
 			}
 			in = append(in, v.Elem())
+		}
+		if list := steps[n+1]; list != nil || len(in) < f.Type().NumIn() {
+			in = append(in, reflect.ValueOf(list))
 		}
 		before := t.Failed()
 		if f.Call(in); t.Failed() && !before {

@@ -35,38 +35,35 @@ func bodyOf(t *testing.T, text string) *SentBody {
 func TestDiff(t *testing.T) {
 	const base = `{"model":"a","max_tokens":5,"output_config":{"effort":"high"},"system":[{"type":"text","text":"one"},{"type":"text","text":"two"}],` +
 		`"tools":[{"name":"Read","x":1},{"name":"Write"}],"messages":[{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"text","text":"on"},{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}]}]}`
-	long := strings.Repeat("x", 100)
-	for name, tt := range map[string]struct {
-		from, to string
-		want     BodyChange
-	}{
-		"a tool is added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"}`, BodyChange{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 15, Tools: []ToolPlace{{"Bash", 0, 2}}}},
-		"at the end":           {`{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 12, Tools: []ToolPlace{{"Z", 0, 3}}}},
-		"a tool is gone":       {`{"name":"Read","x":1},`, ``, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 21, Tools: []ToolPlace{{"Read", 1, 0}}}},
-		"tools are added":      {`{"name":"Write"}`, `{"name":"Bash"},{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Bash", Line: 7, Is: `{"name":"Bash"}`, Bytes: 27, Tools: []ToolPlace{{"Bash", 0, 2}, {"Z", 0, 4}}}},
-		"tools are gone":       {`{"name":"Read","x":1},{"name":"Write"}`, ``, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Bytes: 37, Tools: []ToolPlace{{"Read", 1, 0}, {"Write", 2, 0}}}},
-		"one for another":      {`{"name":"Read","x":1},{"name":"Write"}`, `{"name":"Write"},{"name":"Z"}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 33, Tools: []ToolPlace{{"Z", 0, 2}, {"Read", 1, 0}}}},
-		"a tool comes twice":   {`{"name":"Write"}`, `{"name":"Write"},{"name":"Write"}`, BodyChange{Part: PartTool, Name: "Write", Line: 7, Is: `{"name":"Write"}`, Bytes: 16, Tools: []ToolPlace{{"Write", 0, 3}}}},
-		"one before its place": {`{"name":"Read","x":1},{"name":"Write"}`, `{"name":"Write"},{"name":"Z"},{"name":"Read","x":1}`, BodyChange{Part: PartTool, Name: "Z", Line: 7, Is: `{"name":"Z"}`, Bytes: 33, Tools: []ToolPlace{{"Z", 0, 2}, {"Read", 1, 3}}}},
-		"a tool moved":         {`{"name":"Read","x":1},{"name":"Write"}`, `{"name":"Write"},{"name":"Read","x":1}`, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Is: `{"name":"Read","x":1}`, Bytes: 21, Tools: []ToolPlace{{"Read", 1, 2}}}},
-		"a tool is another":    {`"x":1`, `"x":20,"y":[]`, BodyChange{Part: PartTool, Name: "Read", Line: 7, Was: `{"name":"Read","x":1}`, Is: `{"name":"Read","x":20,"y":[]}`, Bytes: 29, Members: []MemberChange{{"x", 1, 2}, {"y", 0, 2}}}},
-		"the effort":           {`"high"`, `"low"`, BodyChange{Part: PartSetting, Name: "output_config", Was: `{"effort":"high"}`, Is: `{"effort":"low"}`, Bytes: 16}},
-		"a setting is new":     {`"max_tokens"`, `"thinking":1,"max_tokens"`, BodyChange{Part: PartSetting, Name: "thinking", Is: "1", Bytes: 1}},
-		"the model":            {`"model":"a"`, `"model":"b"`, BodyChange{Part: PartModel, Name: "model", Was: `"a"`, Is: `"b"`, Bytes: 3}},
-		"the most tokens":      {`"max_tokens":5`, `"max_tokens":6`, BodyChange{Part: PartSetting, Name: "max_tokens", Was: "5", Is: "6", Bytes: 1}},
-		"the system prompt":    {`"two"`, `"2"`, BodyChange{Part: PartSystem, Block: 2, Line: 7, Was: "two", Is: "2", Bytes: 26}},
-		"a message":            {`"content":"go"`, `"content":"no"`, BodyChange{Part: PartMessage, Role: "user", Message: 1, Block: 1, Line: 10, Name: "text", Was: "go", Is: "no", Bytes: 27}},
-		"a block is gone":      {`{"type":"text","text":"on"},`, ``, BodyChange{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "tool_use", Was: "on", Is: `{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}`, Bytes: 64}},
-		"a block is added":     {`"content":"go"`, `"content":[{"type":"text","text":"go"},{"type":"text","text":"` + long + `"}]`, BodyChange{Part: PartMessage, Role: "user", Message: 1, Block: 2, Line: 10, Name: "text", Is: long[:80] + "…", Bytes: 125}},
-		"the messages end":     {`,{"role":"assistant","content":[{"type":"text","text":"on"},{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}]}`, ``, BodyChange{Part: PartMessage, Role: "assistant", Message: 2, Block: 1, Line: 11, Name: "text", Was: "on", Bytes: 27}},
-		"keys at other places": {`"a":1,"b":2`, `"b":2, "a":1`, BodyChange{}},
-		"a breakpoint":         {`"text":"on"`, `"text":"on","cache_control":{}`, BodyChange{}},
-		"more at the end":      {`"b":2}}]}`, `"b":2}},{"type":"text","text":"more"}]},{"role":"user","content":"x"}`, BodyChange{}},
-	} {
-		if !strings.Contains(base, tt.from) {
-			t.Fatalf("%s: no %s", name, tt.from)
+	must.Rows(t, `
+# name | from | to | want
+a tool is added      | {"name":"Write"}             | {"name":"Bash"},{"name":"Write"}  | {"Bytes":15,"Is":"{\"name\":\"Bash\"}", "Line":7,"Name":"Bash", "Part":"tool", "Tools":[{"name":"Bash","was_place":0,"place":2}]}
+at the end           | {"name":"Write"}             | {"name":"Write"},{"name":"Z"}     | {"Bytes":12,"Is":"{\"name\":\"Z\"}", "Line":7,"Name":"Z", "Part":"tool", "Tools":[{"name":"Z","was_place":0,"place":3}]}
+a tool is gone       | {"name":"Read","x":1},       | ""                                | {"Bytes":21,"Line":7,"Name":"Read", "Part":"tool", "Tools":[{"name":"Read","was_place":1,"place":0}],"Was":"{\"name\":\"Read\",\"x\":1}"}
+tools are added      | {"name":"Write"}             | {"name":"Bash"},{"name":"Write"},{"name":"Z"} | {"Bytes":27,"Is":"{\"name\":\"Bash\"}", "Line":7,"Name":"Bash", "Part":"tool", "Tools":[{"name":"Bash","was_place":0,"place":2}, {"name":"Z","was_place":0,"place":4}]}
+tools are gone       | {"name":"Read","x":1},{"name":"Write"} | ""                                | {"Bytes":37,"Line":7,"Name":"Read", "Part":"tool", "Tools":[{"name":"Read","was_place":1,"place":0}, {"name":"Write","was_place":2,"place":0}],"Was":"{\"name\":\"Read\",\"x\":1}"}
+one for another      | {"name":"Read","x":1},{"name":"Write"} | {"name":"Write"},{"name":"Z"}     | {"Bytes":33,"Is":"{\"name\":\"Z\"}", "Line":7,"Name":"Z", "Part":"tool", "Tools":[{"name":"Z","was_place":0,"place":2}, {"name":"Read","was_place":1,"place":0}]}
+a tool comes twice   | {"name":"Write"}             | {"name":"Write"},{"name":"Write"} | {"Bytes":16,"Is":"{\"name\":\"Write\"}", "Line":7,"Name":"Write", "Part":"tool", "Tools":[{"name":"Write","was_place":0,"place":3}]}
+one before its place | {"name":"Read","x":1},{"name":"Write"} | {"name":"Write"},{"name":"Z"},{"name":"Read","x":1} | {"Bytes":33,"Is":"{\"name\":\"Z\"}", "Line":7,"Name":"Z", "Part":"tool", "Tools":[{"name":"Z","was_place":0,"place":2}, {"name":"Read","was_place":1,"place":3}]}
+a tool moved         | {"name":"Read","x":1},{"name":"Write"} | {"name":"Write"},{"name":"Read","x":1} | {"Bytes":21,"Is":"{\"name\":\"Read\",\"x\":1}", "Line":7,"Name":"Read", "Part":"tool", "Tools":[{"name":"Read","was_place":1,"place":2}],"Was":"{\"name\":\"Read\",\"x\":1}"}
+a tool is another    | "\"x\":1"                    | "\"x\":20,\"y\":[]"               | {"Bytes":29,"Is":"{\"name\":\"Read\",\"x\":20,\"y\":[]}", "Line":7,"Members":[{"name":"x","was_bytes":1,"bytes":2}, {"name":"y","was_bytes":0,"bytes":2}],"Name":"Read", "Part":"tool", "Was":"{\"name\":\"Read\",\"x\":1}"}
+the effort           | "\"high\""                   | "\"low\""                         | {"Bytes":16,"Is":"{\"effort\":\"low\"}", "Name":"output_config", "Part":"setting", "Was":"{\"effort\":\"high\"}"}
+a setting is new     | "\"max_tokens\""             | "\"thinking\":1,\"max_tokens\""   | {"Bytes":1,"Is":"1", "Name":"thinking", "Part":"setting"}
+the model            | "\"model\":\"a\""            | "\"model\":\"b\""                 | {"Bytes":3,"Is":"\"b\"", "Name":"model", "Part":"model", "Was":"\"a\""}
+the most tokens      | "\"max_tokens\":5"           | "\"max_tokens\":6"                | {"Bytes":1,"Is":"6", "Name":"max_tokens", "Part":"setting", "Was":"5"}
+the system prompt    | "\"two\""                    | "\"2\""                           | {"Block":2,"Bytes":26,"Is":"2", "Line":7,"Part":"system", "Was":"two"}
+a message            | "\"content\":\"go\""         | "\"content\":\"no\""              | {"Block":1,"Bytes":27,"Is":"no", "Line":10,"Message":1,"Name":"text", "Part":"message", "Role":"user", "Was":"go"}
+a block is gone      | {"type":"text","text":"on"}, | ""                                | {"Block":1,"Bytes":64,"Is":"{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"Read\",\"input\":{\"a\":1,\"b\":2}}", "Line":11,"Message":2,"Name":"tool_use", "Part":"message", "Role":"assistant", "Was":"on"}
+a block is added     | "\"content\":\"go\""         | "\"content\":[{\"type\":\"text\",\"text\":\"go\"},{\"type\":\"text\",\"text\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}]" | {"Block":2,"Bytes":125,"Is":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…", "Line":10,"Message":1,"Name":"text", "Part":"message", "Role":"user"}
+the messages end     | ,{"role":"assistant","content":[{"type":"text","text":"on"},{"type":"tool_use","id":"t","name":"Read","input":{"a":1,"b":2}}]} | ""                                | {"Block":1,"Bytes":27,"Line":11,"Message":2,"Name":"text", "Part":"message", "Role":"assistant", "Was":"on"}
+keys at other places | "\"a\":1,\"b\":2"            | "\"b\":2, \"a\":1"                | {}
+a breakpoint         | "\"text\":\"on\""            | "\"text\":\"on\",\"cache_control\":{}" | {}
+more at the end      | "\"b\":2}}]}"                | "\"b\":2}},{\"type\":\"text\",\"text\":\"more\"}]},{\"role\":\"user\",\"content\":\"x\"}" | {}
+`, func(name, from, to string, want BodyChange) {
+		if !strings.Contains(base, from) {
+			t.Fatalf("%s: no %s", name, from)
 		}
-		got := Diff(bodyOf(t, base), bodyOf(t, strings.Replace(base, tt.from, tt.to, 1)))
+		got := Diff(bodyOf(t, base), bodyOf(t, strings.Replace(base, from, to, 1)))
 		if got == nil {
 			got = &BodyChange{}
 		}
@@ -75,8 +72,8 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s: the text %q does not begin with %q", name, got.Text, whole)
 		}
 		got.Text = ""
-		must.Equal(t, *got, tt.want, name)
-	}
+		must.Equal(t, *got, want, name)
+	})
 }
 
 // What differs is what stands between the beginning and the end that two texts have in common.

@@ -46,7 +46,9 @@ func TestApplied(t *testing.T) {
 
 // TestCacheMiss: the API's reason of a cache miss, on whichever line of the response it is. What cannot be one is named.
 func TestCacheMiss(t *testing.T) {
-	reason := func(typ any) line { return line{"cache_miss_reason": line{"type": typ, "cache_missed_input_tokens": 7}} }
+	reason := func(typ any) line {
+		return line{"cache_miss_reason": line{"type": typ, "cache_missed_input_tokens": 7}}
+	}
 	for _, tt := range []struct {
 		name        string
 		first, last any

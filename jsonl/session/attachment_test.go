@@ -12,97 +12,79 @@ import (
 
 // TestAttachments: what of an attachment is sent: its text, and the length of the words around it.
 func TestAttachments(t *testing.T) {
-	for _, tt := range []struct {
-		payload line
-		text    string
-		around  int // units beside the text
-	}{
-		{object(`{"content":[],"itemCount":0,"type":"task_reminder"}`), "", 516},
-		{
-			object(`{"content":[{"blocks":[],"description":"Write it all","id":"1","status":"completed","subject":"Write"},{"id":"12","status":"pending","subject":"Test"}],"itemCount":2,"type":"task_reminder"}`), "\n\nHere are the existing tasks:\n\n#1. [completed] Write\n#12. [pending] Test", 516,
-		},
-		{
-			object(`{"content":[{"activeForm":"Writing","content":"Write","status":"in_progress"}],"type":"todo_reminder"}`),
-			"\n\nHere are the existing contents of your todo list:\n\n[1. [in_progress] Write]", 516,
-		},
-		{object(`{"content":[{"id":7}],"type":"task_reminder"}`), "", 516},
-		{
-			object(`{"files":[{"diagnostics":[{"code":"Undeclared","message":"undefined: x","range":{"start":{"character":3,"line":9}},"severity":"Error","source":"compiler"},{"code":{"value":"v"},"message":"odd","severity":"none"}],"uri":"/src/a.go"}],"type":"diagnostics"}`),
-			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n" +
-				"  ✘ [Line 10:4] undefined: x [Undeclared] (compiler)\n  ● [Line 1:1] odd [map[value:v]]</new-diagnostics>", 37,
-		},
-		{
-			line{"type": "diagnostics", "files": []any{line{"uri": "a.go", "diagnostics": []any{line{"message": strings.Repeat("é", 5000)}}}}},
-			"<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n  ● [Line 1:1] " + strings.Repeat("é", 3967) + "…[truncated]</new-diagnostics>", 37,
-		},
-		{object(`{"files":"odd","type":"diagnostics"}`), `"odd"`, 37},
-		{object(`{"filename":"a.go","snippet":"1\tpackage a","type":"edited_text_file"}`), "1\tpackage a", 404},
-		{object(`{"displayPath":"a.go","filename":"a.go","type":"compact_file_reference"}`), "", 185},
-		{object(`{"content":{"file":{"content":"package a","filePath":"a.go"},"type":"text"},"filename":"a.go","type":"file"}`), "package a", 517},
-		{object(`{"content":{"file":{"base64":"aa"},"type":"image"},"filename":"a.go","type":"file"}`), "", 104},
-		{object(`{"planFilePath":"/p.md","reminderType":"full","type":"plan_mode"}`), "/p.md", 4722},
-		{object(`{"planFilePath":"/p.md","reminderType":"sparse","type":"plan_mode"}`), "/p.md", 314},
-		{object(`{"planFilePath":"/p.md","type":"plan_mode_exit"}`), "", 137},
-		{object(`{"planExists":true,"planFilePath":"/p.md","type":"plan_mode_exit"}`), "/p.md", 197},
-		{line{"type": "auto_mode_exit"}, "", 232},
-		{object(`{"newDate":"2026-01-02","type":"date_change"}`), "2026-01-02", 157},
-		{object(`{"filename":"a.go","type":"opened_file_in_ide"}`), "a.go", 128},
-		{object(`{"commandMode":"prompt","prompt":"and the tests","type":"queued_command"}`), "and the tests", 200},
-		{object(`{"commandMode":"prompt","prompt":[{"text":"and","type":"text"},{"text":"this","type":"text"}],"type":"queued_command"}`), "and\nthis", 200},
-		{object(`{"text":"<total_tokens>1</total_tokens>","type":"total_tokens_reminder"}`), "<total_tokens>1</total_tokens>", 37},
-		{object(`{"content":"- one: a skill","names":["one"],"type":"skill_listing"}`), "- one: a skill", 103},
-		{object(`{"addedLines":[],"addedNames":["A","B"],"type":"deferred_tools_delta"}`), "A\nB", 188},
-		{object(`{"addedLines":["- a: one","- b: two"],"addedTypes":["a"],"type":"agent_listing_delta"}`), "- a: one\n- b: two", 216},
-		{object(`{"content":["one","two"],"type":"hook_additional_context"}`), "one\ntwo", 63},
-		{object(`{"content":"","stdout":"much of it","type":"hook_success"}`), "", 0},
-		{object(`{"content":"for the screen only","type":"hook_system_message"}`), "", 0},
-		{object(`{"allowedTools":["Read"],"type":"command_permissions"}`), "", 0},
-		{object(`{"content":"漢字 🙂","type":"novelty"}`), "漢字 🙂", 37},
-		{object(`{"content":"odd","type":7}`), "", 0},
-	} {
-		conv := load(t, transcript(`user u1 - hello`), attachment("x1", "u1", "").with("attachment", tt.payload).with("version", "2.1.119"), transcript(`said a1 x1 m1`))
+	must.Rows(t, `
+# payload | text | around
+{"content":[],"itemCount":0,"type":"task_reminder"} | ""                             | 516
+{"content":[{"blocks":[],"description":"Write it all", "id":"1", "status":"completed", "subject":"Write"},{"id":"12", "status":"pending", "subject":"Test"}],"itemCount":2,"type":"task_reminder"} | "\n\nHere are the existing tasks:\n\n#1. [completed] Write\n#12. [pending] Test" | 516
+{"content":[{"activeForm":"Writing", "content":"Write", "status":"in_progress"}],"type":"todo_reminder"} | "\n\nHere are the existing contents of your todo list:\n\n[1. [in_progress] Write]" | 516
+{"content":[{"id":7}],"type":"task_reminder"} | ""                             | 516
+{"files":[{"diagnostics":[{"code":"Undeclared", "message":"undefined: x", "range":{"start":{"character":3,"line":9}},"severity":"Error", "source":"compiler"},{"code":{"value":"v"},"message":"odd", "severity":"none"}],"uri":"/src/a.go"}],"type":"diagnostics"} | "<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n  ✘ [Line 10:4] undefined: x [Undeclared] (compiler)\n  ● [Line 1:1] odd [map[value:v]]</new-diagnostics>" | 37
+{"files":[{"diagnostics":[{"message":"{é*5000}"}],"uri":"a.go"}],"type":"diagnostics"} | "<new-diagnostics>The following new diagnostic issues were detected:\n\na.go:\n  ● [Line 1:1] {é*3967}…[truncated]</new-diagnostics>" | 37
+{"files":"odd", "type":"diagnostics"} | "\"odd\""                      | 37
+{"filename":"a.go", "snippet":"1\tpackage a", "type":"edited_text_file"} | "1\tpackage a"                 | 404
+{"displayPath":"a.go", "filename":"a.go", "type":"compact_file_reference"} | ""                             | 185
+{"content":{"file":{"content":"package a", "filePath":"a.go"},"type":"text"},"filename":"a.go", "type":"file"} | package a                      | 517
+{"content":{"file":{"base64":"aa"},"type":"image"},"filename":"a.go", "type":"file"} | ""                             | 104
+{"planFilePath":"/p.md", "reminderType":"full", "type":"plan_mode"} | /p.md                          | 4722
+{"planFilePath":"/p.md", "reminderType":"sparse", "type":"plan_mode"} | /p.md                          | 314
+{"planFilePath":"/p.md", "type":"plan_mode_exit"} | ""                             | 137
+{"planExists":true,"planFilePath":"/p.md", "type":"plan_mode_exit"} | /p.md                          | 197
+{"type":"auto_mode_exit"}        | ""                             | 232
+{"newDate":"2026-01-02", "type":"date_change"} | 2026-01-02                     | 157
+{"filename":"a.go", "type":"opened_file_in_ide"} | a.go                           | 128
+{"commandMode":"prompt", "prompt":"and the tests", "type":"queued_command"} | and the tests                  | 200
+{"commandMode":"prompt", "prompt":[{"text":"and", "type":"text"},{"text":"this", "type":"text"}],"type":"queued_command"} | "and\nthis"                    | 200
+{"text":"<total_tokens>1</total_tokens>", "type":"total_tokens_reminder"} | <total_tokens>1</total_tokens> | 37
+{"content":"- one: a skill", "names":["one"],"type":"skill_listing"} | - one: a skill                 | 103
+{"addedLines":[],"addedNames":["A", "B"],"type":"deferred_tools_delta"} | "A\nB"                         | 188
+{"addedLines":["- a: one", "- b: two"],"addedTypes":["a"],"type":"agent_listing_delta"} | "- a: one\n- b: two"           | 216
+{"content":["one", "two"],"type":"hook_additional_context"} | "one\ntwo"                     | 63
+{"content":"", "stdout":"much of it", "type":"hook_success"} | ""                             | 0
+{"content":"for the screen only", "type":"hook_system_message"} | ""                             | 0
+{"allowedTools":["Read"],"type":"command_permissions"} | ""                             | 0
+{"content":"漢字 🙂", "type":"novelty"} | 漢字 🙂                           | 37
+{"content":"odd", "type":7}          | ""                             | 0
+`, func(payload line, text string, around int) {
+		conv := load(t, transcript(`user u1 - hello`), attachment("x1", "u1", "").with("attachment", payload).with("version", "2.1.119"), transcript(`said a1 x1 m1`))
 		wantShape(t, conv, strings.Replace("u1 x1 a1", "x1", map[bool]string{true: "x1~", false: "x1"}[conv.Messages[1].Is(session.Queued)], 1))
 		got, err := conv.Text(1, 0)
 		if err != nil {
-			t.Errorf("%v: %v", tt.payload, err)
+			t.Errorf("%v: %v", payload, err)
 		}
-		kind, _ := tt.payload["type"].(string)
+		kind, _ := payload["type"].(string)
 		if kind == "" {
-			continue // it is enough that it loads
+			return // it is enough that it loads
 		}
-		same(t, kind, conv.Messages[1].Attachment, tt.payload)
+		same(t, kind, conv.Messages[1].Attachment, payload)
 		sent := conv.Messages[1].Blocks[0].Text.UTF16
 		if kind == "hook_system_message" {
-			same(t, 0, sent, tt.payload)
-			continue
+			same(t, 0, sent, payload)
+			return
 		}
-		want := len([]rune(tt.text)) + strings.Count(tt.text, "🙂")
-		if got != tt.text || sent != want+tt.around {
-			t.Errorf("%v: text %q, %d units; want %q, %d", tt.payload, got, sent, tt.text, want+tt.around)
+		want := len([]rune(text)) + strings.Count(text, "🙂")
+		if got != text || sent != want+around {
+			t.Errorf("%v: text %q, %d units; want %q, %d", payload, got, sent, text, want+around)
 		}
-	}
+	})
 }
 
 // TestReminderWeights: what hooks said and notices of tasks weigh with the words and tags that they are sent with.
 func TestReminderWeights(t *testing.T) {
-	for _, tt := range []struct {
-		version, text string
-		members       line
-		around        int
-	}{
-		{"2.1.332", "no", object(`{"hookText":true,"hookTextLead":"A hook said:"}`), 50},
-		{"2.1.332", "no", line{"ownNote": true}, 37},
-		{"2.1.332", "no", nil, 0},
-		{"2.1.200", "<task-notification>x", nil, 0},
-		{"2.1.210", "<task-notification>x", nil, 494},
-		{"2.1.240", "<task-notification>x", nil, 531},
-	} {
-		meta := user("u1", "", tt.text).with("isMeta", true).with("version", tt.version)
-		for name, value := range tt.members {
+	must.Rows(t, `
+# version | text | members | around
+2.1.332 | no                   | {"hookText":true,"hookTextLead":"A hook said:"} | 50
+2.1.332 | no                   | {"ownNote":true} | 37
+2.1.332 | no                   | null                 | 0
+2.1.200 | <task-notification>x | null                 | 0
+2.1.210 | <task-notification>x | null                 | 494
+2.1.240 | <task-notification>x | null                 | 531
+`, func(version, text string, members line, around int) {
+		meta := user("u1", "", text).with("isMeta", true).with("version", version)
+		for name, value := range members {
 			meta = meta.with(name, value)
 		}
-		same(t, len(tt.text)+tt.around, load(t, meta).Messages[0].Blocks[0].Text.UTF16, tt.version, tt.text, tt.members)
-	}
+		same(t, len(text)+around, load(t, meta).Messages[0].Blocks[0].Text.UTF16, version, text, members)
+	})
 }
 
 // TestUnreadableReminders: what a line says that cannot be read is named, and displaces nothing.
@@ -215,31 +197,28 @@ func TestRenderedInTurn(t *testing.T) {
 
 // TestPlacedTexts: kinds whose text is in other members than most, and a kind that nobody knows, which is named once.
 func TestPlacedTexts(t *testing.T) {
-	for _, tt := range []struct {
-		attachment line
-		want       string
-	}{
-		{object(`{"messages":[{"from":"bob","text":"the words"},{"from":"al","text":"more"}],"type":"teammate_mailbox"}`), "the words\nmore"},
-		{object(`{"messages":[{"content":"the words","from":"bob"}],"type":"teammate_mailbox"}`), "the words"},
-		{object(`{"messages":[{"from":"bob","message":"the words"},{},7],"more":"and others","type":"teammate_mailbox"}`), "the words"},
-		{object(`{"skills":[{"content":"the words","name":"s"},{"content":"more","name":"t"}],"type":"invoked_skills"}`), "the words\nmore"},
-		{object(`{"memories":[{"content":"the words","path":"/m"},{"path":"/n"}],"type":"relevant_memories"}`), "the words"},
-		{object(`{"planContent":"the words","planFilePath":"/p","type":"plan_file_reference"}`), "the words"},
-		{object(`{"content":{"contents":[{"text":"the words","uri":"u"},{"blob":"AAAA","uri":"v"}]},"server":"s","type":"mcp_resource"}`), "the words"},
-		{object(`{"description":"the words","taskId":"t","type":"task_status"}`), "the words"},
-		{object(`{"deltaSummary":"more","description":"the words","taskId":"t","type":"task_status"}`), "the words\nmore"},
-		{object(`{"deltaSummary":null,"description":7,"taskId":"t","type":"task_status"}`), ""},
-		{object(`{"response":{"systemMessage":"the words"},"type":"async_hook_response"}`), "the words"},
-		{object(`{"response":{"hookSpecificOutput":{"additionalContext":"more"},"systemMessage":"the words"},"type":"async_hook_response"}`), "the words\nmore"},
-		{object(`{"response":"the words","type":"async_hook_response"}`), "the words"},
-		{object(`{"blockingError":{"blockingError":"more","command":"the words"},"type":"hook_blocking_error"}`), "the words\nmore"},
-		{object(`{"count":7,"deep":{"words":["the words","word"]},"type":"of_tomorrow"}`), "the words"},
-		{object(`{"a":"in order","b":"the words","type":"of_tomorrow"}`), "in order\nthe words"},
-	} {
-		conv := load(t, by("2.1.200", transcript(`user u1 - go`), attachment("a1", "u1", "").with("attachment", tt.attachment), attachment("a2", "a1", "").with("attachment", tt.attachment))...)
+	must.Rows(t, `
+{"messages":[{"from":"bob", "text":"the words"},{"from":"al", "text":"more"}],"type":"teammate_mailbox"} | "the words\nmore"
+{"messages":[{"content":"the words", "from":"bob"}],"type":"teammate_mailbox"} | the words
+{"messages":[{"from":"bob", "message":"the words"},{},7],"more":"and others", "type":"teammate_mailbox"} | the words
+{"skills":[{"content":"the words", "name":"s"},{"content":"more", "name":"t"}],"type":"invoked_skills"} | "the words\nmore"
+{"memories":[{"content":"the words", "path":"/m"},{"path":"/n"}],"type":"relevant_memories"} | the words
+{"planContent":"the words", "planFilePath":"/p", "type":"plan_file_reference"} | the words
+{"content":{"contents":[{"text":"the words", "uri":"u"},{"blob":"AAAA", "uri":"v"}]},"server":"s", "type":"mcp_resource"} | the words
+{"description":"the words", "taskId":"t", "type":"task_status"} | the words
+{"deltaSummary":"more", "description":"the words", "taskId":"t", "type":"task_status"} | "the words\nmore"
+{"deltaSummary":null,"description":7,"taskId":"t", "type":"task_status"} | ""
+{"response":{"systemMessage":"the words"},"type":"async_hook_response"} | the words
+{"response":{"hookSpecificOutput":{"additionalContext":"more"},"systemMessage":"the words"},"type":"async_hook_response"} | "the words\nmore"
+{"response":"the words", "type":"async_hook_response"} | the words
+{"blockingError":{"blockingError":"more", "command":"the words"},"type":"hook_blocking_error"} | "the words\nmore"
+{"count":7,"deep":{"words":["the words", "word"]},"type":"of_tomorrow"} | the words
+{"a":"in order", "b":"the words", "type":"of_tomorrow"} | "in order\nthe words"
+`, func(theAttachment line, theWant string) {
+		conv := load(t, by("2.1.200", transcript(`user u1 - go`), attachment("a1", "u1", "").with("attachment", theAttachment), attachment("a2", "a1", "").with("attachment", theAttachment))...)
 		got, err := conv.Text(1, 0)
-		if n := conv.Messages[1].Blocks[0].Text.UTF16; err != nil || got != tt.want || n < len(got) {
-			t.Errorf("%v: %q, %d units, %v; want %q", tt.attachment, got, n, err, tt.want)
+		if n := conv.Messages[1].Blocks[0].Text.UTF16; err != nil || got != theWant || n < len(got) {
+			t.Errorf("%v: %q, %d units, %v; want %q", theAttachment, got, n, err, theWant)
 		}
 		named := 0
 		for _, w := range conv.Warnings {
@@ -247,10 +226,10 @@ func TestPlacedTexts(t *testing.T) {
 				named++
 			}
 		}
-		if want := map[bool]int{true: 1}[tt.attachment["type"] == "of_tomorrow"]; named != want || len(conv.Warnings) != want {
-			t.Errorf("%v: named %d times, want %d: %v", tt.attachment, named, want, conv.Warnings)
+		if want := map[bool]int{true: 1}[theAttachment["type"] == "of_tomorrow"]; named != want || len(conv.Warnings) != want {
+			t.Errorf("%v: named %d times, want %d: %v", theAttachment, named, want, conv.Warnings)
 		}
-	}
+	})
 }
 
 // TestRenderedOdd: words that an attachment was sent as that do not read, or are of another attachment, are named.

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"fmt"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"strings"
 	"testing"
 
@@ -126,39 +127,34 @@ func TestCharges(t *testing.T) {
 
 // TestStartOnly: which outputs are known to be of the start of the response alone.
 func TestStartOnly(t *testing.T) {
-	for _, c := range []struct {
-		version string
-		out     int // tokens of a text of 500 characters
-		stop    any
-		listed  bool // the usage has iterations
-		want    bool
-	}{
-		{"1.0.53", 300, nil, false, false},
-		{"1.0.53", 3, nil, false, true},
-		{"2.1.11", 300, nil, false, false},
-		{"2.1.12", 300, nil, false, true},
-		{"2.1.30", 300, nil, false, true},
-		{"2.1.31", 300, nil, false, false},
-		{"2.1.31", 30, nil, false, true},
-		{"2.1.38", 300, nil, false, true},
-		{"2.1.38", 300, nil, true, false},
-		{"2.1.38", 8, nil, true, true},
-		{"2.1.38", 8, "end_turn", true, false},
-		{"2.1.286", 1, nil, false, true},
-		{"2.1.286", 1, "end_turn", false, false},
-		{"", 300, nil, false, false},
-		{"", 3, nil, false, true},
-	} {
-		l := assistant("a1", "u1", "m1", text(strings.Repeat("word ", 100))).used(10, c.out).with("version", c.version)
+	must.Rows(t, `
+# version | out | stop | listed | want
+1.0.53  | 300 | null     | false | false
+1.0.53  | 3   | null     | false | true
+2.1.11  | 300 | null     | false | false
+2.1.12  | 300 | null     | false | true
+2.1.30  | 300 | null     | false | true
+2.1.31  | 300 | null     | false | false
+2.1.31  | 30  | null     | false | true
+2.1.38  | 300 | null     | false | true
+2.1.38  | 300 | null     | true  | false
+2.1.38  | 8   | null     | true  | true
+2.1.38  | 8   | "end_turn" | true  | false
+2.1.286 | 1   | null     | false | true
+2.1.286 | 1   | "end_turn" | false | false
+""      | 300 | null     | false | false
+""      | 3   | null     | false | true
+`, func(version string, out int, stop any, listed, want bool) {
+		l := assistant("a1", "u1", "m1", text(strings.Repeat("word ", 100))).used(10, out).with("version", version)
 		m := l["message"].(line)
-		if m["stop_reason"] = c.stop; c.listed {
+		if m["stop_reason"] = stop; listed {
 			m["usage"].(line)["iterations"] = []any{}
 		}
 		conv := load(t, transcript(`user u1 - hello`), l)
-		if q := conv.Charges[0]; q.Partial != c.want || conv.Response(0).Is(session.StartOnly) != c.want || q.Written != 125 {
-			t.Errorf("%+v: %v, of %d", c, q.Partial, q.Written)
+		if q := conv.Charges[0]; q.Partial != want || conv.Response(0).Is(session.StartOnly) != want || q.Written != 125 {
+			t.Errorf("%+v: %v, of %d", version, q.Partial, q.Written)
 		}
-	}
+	})
 }
 
 // TestWritten: roughly how many tokens a response has, by what the file has of it.

@@ -194,10 +194,14 @@ func TestNoAnswer(t *testing.T) {
 			}
 		}
 	}
-	for version, dropped := range map[string]bool{"2.1.37": false, "2.1.260": true} {
+	must.Rows(t, `
+# version | dropped
+2.1.37  | false
+2.1.260 | true
+`, func(version string, dropped bool) {
 		conv := load(t, by(version, transcript(`user u1 - hello; assistant a1 u1 m1 thinking; user u2 a1 "[Request interrupted by user]"; said a2 u2 m2`))...)
 		if m := conv.Messages[1]; m.RecordOnly != dropped || len(conv.Requests) != 2 {
 			t.Errorf("%s: a response of thinking alone, dropped %t in %d requests", version, m.RecordOnly, len(conv.Requests))
 		}
-	}
+	})
 }

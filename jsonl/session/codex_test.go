@@ -259,18 +259,13 @@ func TestForeignParent(t *testing.T) {
 // TestCodexOrder: what a compaction leaves stands in the recorded order, with each of its texts as a message, and its own
 // response is no request.
 func TestCodexOrder(t *testing.T) {
-	const order = "list the files|<skills_instructions>\nlist\n</skills_instructions>|<permissions instructions>\nall\n</permissions instructions>|# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nshort\n</INSTRUCTIONS>|<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>|count them|"
-	const head = "Another language model started to solve this problem and produced a summary of its thinking process. Use it:\n"
-	for name, want := range map[string]struct {
-		kept     []string
-		usage    []jsonl.Usage
-		triggers string
-	}{
-		"local":  {[]string{order + head + "Two files were listed.", "list the files|count them|" + head + "All is counted."}, []jsonl.Usage{{Input: 1040, Output: 10}, {Input: 750, Output: 6}}, "auto manual"},
-		"server": {[]string{order + `{"type":"compaction","signature":"QUJDRA=="}`}, []jsonl.Usage{{Input: 40, CacheRead: 1000, Output: 10}}, "auto"},
-	} {
+	must.Rows(t, `
+# name | kept | usage | triggers
+local  | ["list the files|<skills_instructions>\nlist\n</skills_instructions>|<permissions instructions>\nall\n</permissions instructions>|\u0023 AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nshort\n</INSTRUCTIONS>|<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>|count them|Another language model started to solve this problem and produced a summary of its thinking process. Use it:\nTwo files were listed.", "list the files|count them|Another language model started to solve this problem and produced a summary of its thinking process. Use it:\nAll is counted."] | [{"Input":1040,"Output":10},{"Input":750,"Output":6}] | auto manual
+server | ["list the files|<skills_instructions>\nlist\n</skills_instructions>|<permissions instructions>\nall\n</permissions instructions>|\u0023 AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nshort\n</INSTRUCTIONS>|<environment_context>\n  <cwd>/srv</cwd>\n</environment_context>|count them|{\"type\":\"compaction\",\"signature\":\"QUJDRA==\"}"] | [{"CacheRead":1000,"Input":40,"Output":10}] | auto
+`, func(name string, theKept []string, usage []jsonl.Usage, theTriggers string) {
 		conv := loadFile(t, "../internal/codex/testdata/"+name+".jsonl", session.LoadOptions{})
-		if len(conv.Requests) != 3 || len(conv.Boundaries) != len(want.kept) {
+		if len(conv.Requests) != 3 || len(conv.Boundaries) != len(theKept) {
 			t.Fatalf("%s: %d requests, %d compactions", name, len(conv.Requests), len(conv.Boundaries))
 		}
 		triggers := []string{}
@@ -284,11 +279,11 @@ func TestCodexOrder(t *testing.T) {
 					kept = append(kept, text)
 				}
 			}
-			same(t, want.kept[i], strings.Join(kept, "|"), name)
-			if b.Usage == nil || *b.Usage != want.usage[i] {
-				t.Errorf("%s: usage %+v, want %+v", name, b.Usage, want.usage[i])
+			same(t, theKept[i], strings.Join(kept, "|"), name)
+			if b.Usage == nil || *b.Usage != usage[i] {
+				t.Errorf("%s: usage %+v, want %+v", name, b.Usage, usage[i])
 			}
 		}
-		same(t, want.triggers, strings.Join(triggers, " "), name)
-	}
+		same(t, theTriggers, strings.Join(triggers, " "), name)
+	})
 }

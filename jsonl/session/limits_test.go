@@ -22,9 +22,12 @@ func TestFindingsLimit(t *testing.T) {
 	for range 7 {
 		text.WriteString("{bad\n" + limitPrompt)
 	}
-	for most, want := range map[int64]string{
-		3: "duplicate-uuid:3+4 malformed-line:3+4", 6: "duplicate-uuid:6+1 malformed-line:6+1", 7: "duplicate-uuid:7+0 malformed-line:7+0",
-	} {
+	must.Rows(t, `
+# most | want
+3 | duplicate-uuid:3+4 malformed-line:3+4
+6 | duplicate-uuid:6+1 malformed-line:6+1
+7 | duplicate-uuid:7+0 malformed-line:7+0
+`, func(most int64, want string) {
 		seen := 0
 		f := must.Get(session.LoadReader("s", strings.NewReader(text.String()), session.LoadOptions{
 			Limits: jsonl.InputLimits{Findings: most}, Warned: func(session.Warning) { seen++ },
@@ -40,14 +43,18 @@ func TestFindingsLimit(t *testing.T) {
 			t.Errorf("limit %d: %s, want %s; %d seen", most, got, want, seen)
 		}
 		f.Close()
-	}
+	})
 }
 
 // TestEntriesLimit: reading stops at the first object over the limit, content blocks counted.
 func TestEntriesLimit(t *testing.T) {
 	block := strings.Replace(limitPrompt, `"go"`, `[{"type":"text","text":"x"},{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"y"}]}]`, 1)
 	text := limitPrompt + strings.Replace(block, `"uuid":"a"`, `"uuid":"b"`, 1)
-	for most, want := range map[int64]int{6: 2, 5: 1} { // 2 + 4
+	must.Rows(t, `
+# most | want
+6 | 2
+5 | 1
+`, func(most int64, want int) { // 2 + 4
 		f := must.Get(session.LoadReader("s", strings.NewReader(text), session.LoadOptions{Limits: jsonl.InputLimits{Entries: most}}))(t)
 		var over *jsonl.LimitError
 		if stopped := errors.As(f.Stopped, &over); f.Main.Lines.Used > want || stopped != (want == 1) {
@@ -57,7 +64,7 @@ func TestEntriesLimit(t *testing.T) {
 			t.Errorf("limit %d: %+v", most, f.Main.Lines)
 		}
 		f.Close()
-	}
+	})
 }
 
 // TestOffloadLimits: a file over the limit, here a sparse one, is not read.
@@ -74,22 +81,21 @@ func TestOffloadLimits(t *testing.T) {
 	lines = strings.Replace(lines, `"r1","parentUuid":"a"`, `"r1","parentUuid":"r0"`, 1)
 	path := filepath.Join(dir, "s.jsonl")
 	must.Do(t, os.WriteFile(path, []byte(lines), 0o600))
-	for _, c := range []struct {
-		limits  jsonl.InputLimits
-		refused int
-		over    string
-	}{
-		{jsonl.InputLimits{}, 0, ""}, {jsonl.InputLimits{Offload: 999}, 2, "offload=999"}, {jsonl.InputLimits{Offload: 1000, Offloads: 2000}, 0, ""},
-		{jsonl.InputLimits{Offloads: 1999}, 1, "offloads=1999"},
-	} {
-		f := must.Get(session.Load(path, session.LoadOptions{Limits: c.limits}))(t)
+	must.Rows(t, `
+# limits | refused | over
+{}                               | 0 | ""
+{"Offload":999}                  | 2 | offload=999
+{"Offload":1000,"Offloads":2000} | 0 | ""
+{"Offloads":1999}                | 1 | offloads=1999
+`, func(limits jsonl.InputLimits, refused int, over string) {
+		f := must.Get(session.Load(path, session.LoadOptions{Limits: limits}))(t)
 		text := ""
 		for _, w := range f.Main.Warnings {
 			text += w.Message
 		}
-		if got := f.Main.Offloads; got.Refused != c.refused || got.Read != 2-c.refused || !strings.Contains(text, c.over) {
-			t.Errorf("%+v: %+v, %s", c.limits, got, text)
+		if got := f.Main.Offloads; got.Refused != refused || got.Read != 2-refused || !strings.Contains(text, over) {
+			t.Errorf("%+v: %+v, %s", limits, got, text)
 		}
 		f.Close()
-	}
+	})
 }

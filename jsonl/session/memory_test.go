@@ -52,12 +52,16 @@ no session's name  | s.txt       | s/session-memory/summary.md | ""        | fal
 
 // TestMemoryLong: a file longer than any client writes is warned of and left.
 func TestMemoryLong(t *testing.T) {
-	for n, want := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
+	must.Rows(t, `
+# n | want
+1048576 | true
+1048577 | false
+`, func(n int, want bool) {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/session-memory/summary.md": strings.Repeat("x", n)})
 		conv := loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{})
 		same(t, want, conv.HasMemory, n)
 		if !want {
 			wantWarning(t, conv, 0, "summary is not read", "longer than 1048576 bytes")
 		}
-	}
+	})
 }

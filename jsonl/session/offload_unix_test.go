@@ -94,11 +94,15 @@ func TestMemoryLinks(t *testing.T) {
 
 // TestPipesForFolders: a pipe in the place of a session's folder is not waited for, and is said.
 func TestPipesForFolders(t *testing.T) {
-	for name, line := range map[string]int{"tool-results": 3, "session-memory": 0} {
+	must.Rows(t, `
+# name | line
+tool-results   | 3
+session-memory | 0
+`, func(name string, line int) {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/other.txt": "inside"})
 		must.Do(t, syscall.Mkfifo(filepath.Join(dir, "s", name), 0o644))
 		wantWarning(t, loadFile(t, filepath.Join(dir, "s.jsonl"), session.LoadOptions{}), line, "it is no folder")
-	}
+	})
 	for _, name := range []string{"tool-results", "subagents"} {
 		dir := inFolder(t, map[string]string{"s.jsonl": offloaded("t1", "x"), "s/other.txt": "inside"})
 		must.Do(t, syscall.Mkfifo(filepath.Join(dir, "s", name), 0o644))

@@ -121,21 +121,23 @@ func TestPreserved(t *testing.T) {
 			boundary("b1", "a3", "auto", 1000).with("compactMetadata", meta), summary("s1", "b1"), user("u2", "s1", "more"), said("a4", "u2", "m3"),
 		}
 	}
-	for name, meta := range map[string]line{
-		"segment":  {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"r1","tailUuid":"a3"}`)},
-		"messages": {"preservedMessages": object(`{"allUuids":["r1","a2","a3"],"anchorUuid":"s1","uuids":["r1","a2","a3"]}`)},
-	} {
+	must.Rows(t, `
+# name | meta
+segment  | {"preservedSegment":{"anchorUuid":"s1", "headUuid":"r1", "tailUuid":"a3"}}
+messages | {"preservedMessages":{"allUuids":["r1", "a2", "a3"],"anchorUuid":"s1", "uuids":["r1", "a2", "a3"]}}
+`, func(name string, meta line) {
 		conv := load(t, lines(meta)...)
 		wantShape(t, conv, "u1 a1 r1 a2+a3 [s1] u2 a4")
 		must.Equal(t, one(t, conv).Preserved, []int{2, 3}, name)
-	}
-	for name, meta := range map[string]line{
-		"nowhere":  {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"zz","tailUuid":"a3"}`)},
-		"reversed": {"preservedSegment": object(`{"anchorUuid":"s1","headUuid":"a3","tailUuid":"u1"}`)},
-		"later":    {"preservedMessages": object(`{"anchorUuid":"s1","uuids":["u2","zz"]}`)},
-	} {
+	})
+	must.Rows(t, `
+# name | meta
+nowhere  | {"preservedSegment":{"anchorUuid":"s1", "headUuid":"zz", "tailUuid":"a3"}}
+reversed | {"preservedSegment":{"anchorUuid":"s1", "headUuid":"a3", "tailUuid":"u1"}}
+later    | {"preservedMessages":{"anchorUuid":"s1", "uuids":["u2", "zz"]}}
+`, func(name string, meta line) {
 		must.Equal(t, len(one(t, load(t, lines(meta)...)).Preserved), 0, name)
-	}
+	})
 }
 
 // TestMicrocompact: a microcompact stands in the chain, or beside it where a compaction followed at the same request.

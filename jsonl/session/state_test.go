@@ -95,11 +95,15 @@ func TestStateUnknown(t *testing.T) {
 		"linked.jsonl": line, "file.jsonl": line, "file": "x", "deep.jsonl": line, "deep/tool-results/t1.txt": "x",
 		"storage/session/p/ses_1.json": "{}", "storage/session/p/ses_2.json": "{}", "storage/message/ses_1/msg_1.json": "{}",
 	})
-	for from, to := range map[string]string{"linked": "deep", "deep/tool-results/t2.txt": "t1.txt"} {
+	must.Rows(t, `
+# from | to
+linked                   | deep
+deep/tool-results/t2.txt | t1.txt
+`, func(from, to string) {
 		if err := os.Symlink(to, filepath.Join(dir, filepath.FromSlash(from))); err != nil {
 			t.Skipf("no links here: %v", err)
 		}
-	}
+	})
 	must.Rows(t, `
 none.jsonl                   | false
 linked.jsonl                 | false

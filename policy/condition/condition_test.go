@@ -50,44 +50,45 @@ tokens > 80_000            | true
 }
 
 func TestCompileErrors(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                                     ":1:1: the condition is empty: write an expression",
-		"clod || used > 0.8":                   `:1:1: unknown variable "clod": did you mean cold?`,
-		"cold || usd > 0.8":                    `:1:9: unknown variable "usd": did you mean used?`,
-		"cold ||\n  usd > 0.8":                 `:2:3: unknown variable "usd"`,
-		"used > limt":                          `:1:8: unknown variable "limt": did you mean limit?`,
-		"tokens":                               ":1:1: the condition is a number: compare it, such as tokens > 100000",
-		"cold > 3":                             ":1:6: invalid operation: > (mismatched types boolean and number): compare numbers with numbers",
-		"cold || used >":                       ":1:14: unexpected end: close what is open",
-		"used > 0.8)":                          ":1:11: unexpected token",
-		"used > 'a'":                           ":1:8: a text has no place in a condition",
-		"max(used, 1) > 0":                     "has no place in a condition",
-		"all([1], # > 0)":                      "",
-		"cold ? true : false":                  "this has no place in a condition",
-		"cold?:0":                              "this has no place",
-		"let x = 1; x > 0":                     "has no place in a condition",
-		"request % 5 == 0":                     ":1:9: % has no place in a condition",
-		"2 ** 3 > 1":                           ":1:3: ** has no place",
-		"1 in 1..1000000000":                   "has no place",
-		"cold ?? true":                         "?? has no place",
-		"payback < 20 points":                  `unexpected token "points": write it like`,
-		"cold = true":                          `unexpected token "=": write ==`,
-		"tokens > 100,000":                     `unexpected token ",": write a number like 100000`,
-		"tokens > 100k":                        "write a number like 100000",
-		"used > 80%":                           "unexpected end: write a share like 0.8",
-		"(used > 0.8":                          "unexpected end: close what is open",
-		"request > 5 AND cold":                 `unexpected token "AND": write it like`,
-		"used.x > 1":                           "has no place",
-		"$env.Used > 1":                        `unknown variable "$env"`,
-		strings.Repeat("(", 2000):              "the condition has 2000 bytes",
-		strings.Repeat("cold||", 150) + "cold": "the condition has more than 200 parts",
-	} {
+	must.Rows(t, `
+# text | want
+""                     | :1:1: the condition is empty: write an expression
+clod || used > 0.8     | :1:1: unknown variable "clod": did you mean cold?
+cold || usd > 0.8      | :1:9: unknown variable "usd": did you mean used?
+"cold ||\n  usd > 0.8" | :2:3: unknown variable "usd"
+used > limt            | :1:8: unknown variable "limt": did you mean limit?
+tokens                 | :1:1: the condition is a number: compare it, such as tokens > 100000
+cold > 3               | :1:6: invalid operation: > (mismatched types boolean and number): compare numbers with numbers
+cold || used >         | :1:14: unexpected end: close what is open
+used > 0.8)            | :1:11: unexpected token
+used > 'a'             | :1:8: a text has no place in a condition
+max(used, 1) > 0       | has no place in a condition
+"all([1], \u0023 > 0)" | ""
+cold ? true : false    | this has no place in a condition
+cold?:0                | this has no place
+let x = 1; x > 0       | has no place in a condition
+request % 5 == 0       | :1:9: % has no place in a condition
+2 ** 3 > 1             | :1:3: ** has no place
+1 in 1..1000000000     | has no place
+cold ?? true           | ?? has no place
+payback < 20 points    | unexpected token "points": write it like
+cold = true            | unexpected token "=": write ==
+tokens > 100,000       | unexpected token ",": write a number like 100000
+tokens > 100k          | write a number like 100000
+used > 80%             | unexpected end: write a share like 0.8
+(used > 0.8            | unexpected end: close what is open
+request > 5 AND cold   | unexpected token "AND": write it like
+used.x > 1             | has no place
+$env.Used > 1          | unknown variable "$env"
+{(*2000}               | the condition has 2000 bytes
+{cold||*150}cold       | the condition has more than 200 parts
+`, func(text, want string) {
 		_, err := Compile(text, map[string]float64{"limit": 0.8})
 		var own *strict.Error
 		if err == nil || !strings.Contains(err.Error(), want) || !errors.As(err, &own) || own.Line < 1 || own.Column < 1 {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
-	}
+	})
 }
 
 func TestDecided(t *testing.T) {

@@ -21,7 +21,6 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func registry(t *testing.T) policy.Registry {
@@ -167,17 +166,18 @@ opencode@recorded-version | claude-code | 2.1.43 | "" | "" | false | opencode-2.
 		if got.Newer != "" {
 			got.Why = strings.Replace(got.Why, got.Newer, "["+got.Newer+"]", 1)
 		}
-		stagetest.Same(t, want, strings.TrimSpace(fmt.Sprint(got.Policy, " ", got.Version, " ", got.Older, " ", got.Why)))
+		must.Equal(t, strings.TrimSpace(fmt.Sprint(got.Policy, " ", got.Version, " ", got.Older, " ", got.Why)), want)
 	})
-	for name, want := range map[string]string{
-		"lettta@latest": `no versions of "lettta" are known: `,
-		"opencod@1.2":   `no versions of "opencod" are known: did you mean opencode?`,
-		"opencode@next": `"next" is no version of opencode: write it as opencode@1.1.36, or opencode@latest`,
-	} {
+	must.Rows(t, `
+# name | want
+lettta@latest | "no versions of \"lettta\" are known: "
+opencod@1.2   | no versions of "opencod" are known: did you mean opencode?
+opencode@next | "\"next\" is no version of opencode: write it as opencode@1.1.36, or opencode@latest"
+`, func(name, want string) {
 		if _, err := preset.New(registry(t)).For(name, preset.Client{}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: got %v, want %s", name, err, want)
 		}
-	}
+	})
 }
 
 // The releases of a product follow one another in version and time, each with the source of its dates.
@@ -271,19 +271,20 @@ func TestAliases(t *testing.T) {
 			t.Errorf("%s is\n%s\n%s is\n%s", name, got, a.Policy, want)
 		}
 	}
-	for name, want := range map[string]preset.Chosen{
-		"claude-code-2.1.37":  {Policy: "claude-code-2.1.30"},
-		"claude-code-2.1.78":  {Policy: "claude-code-2.1.76"},
-		"claude-code-2.1.210": {Policy: "claude-code-2.1.193"},
-		"kilo-code-5":         {Policy: "roo-code-3.43"},
-		"swe-agent-1.1":       {Policy: "none"},
-		"swe-agent-1.2":       {Policy: "none", Version: "1.2", Why: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed", Newer: "swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed"},
-		"swe-agent@latest":    {Policy: "none"},
-		"swe-agent":           {Policy: "none", Why: "swe-agent as of 2026-02-17"},
-	} {
+	must.Rows(t, `
+# name | want
+claude-code-2.1.37  | {"Policy":"claude-code-2.1.30"}
+claude-code-2.1.78  | {"Policy":"claude-code-2.1.76"}
+claude-code-2.1.210 | {"Policy":"claude-code-2.1.193"}
+kilo-code-5         | {"Policy":"roo-code-3.43"}
+swe-agent-1.1       | {"Policy":"none"}
+swe-agent-1.2       | {"Newer":"swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed", "Policy":"none", "Version":"1.2", "Why":"swe-agent 1.2 is newer than any that was read (1.1.0): the rules of swe-agent-1.1 are assumed"}
+swe-agent@latest    | {"Policy":"none"}
+swe-agent           | {"Policy":"none", "Why":"swe-agent as of 2026-02-17"}
+`, func(name string, want preset.Chosen) {
 		day := must.Get(time.Parse(time.DateOnly, "2026-02-17"))(t)
 		must.Both(lib.For(name, preset.Client{Time: day}))(t, want, nil, name)
-	}
+	})
 }
 
 func nextDay(t *testing.T, day string) string {
@@ -340,9 +341,14 @@ func TestFiles(t *testing.T) {
 	write("base.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 1}\n")
 	path := write("sub/mine.yaml", "extends: ../base.yaml\nset: {opencode_prune.minimum: 2}\n")
 	p := must.Get(preset.Load(path, registry(t)))(t)
-	for key, want := range map[string]string{"opencode_prune.protect": "1", "opencode_prune.minimum": "2", "opencode_prune.turns": "2"} {
+	must.Rows(t, `
+# key | want
+opencode_prune.protect | 1
+opencode_prune.minimum | 2
+opencode_prune.turns   | 2
+`, func(key, want string) {
 		must.Both(p.Get(key))(t, want, nil, key)
-	}
+	})
 	if p.Name != "mine" || p.File != path {
 		t.Errorf("name %q, file %q", p.Name, p.File)
 	}
@@ -413,10 +419,14 @@ claude-cod@2.1.1 | no versions of "claude-cod" are known: did you mean claude-co
 func TestPruning(t *testing.T) {
 	two, err := preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "2.0.21", Cleared: true})
 	must.Say(t, "<nil> 0 false", err, len(policy.Idle(two)), strings.Contains(two.Chosen, "pruned"))
-	for cleared, want := range map[bool]string{true: "true", false: "false"} {
+	must.Rows(t, `
+# cleared | want
+true  | true
+false | false
+`, func(cleared bool, want string) {
 		p := must.Get(preset.New(registry(t)).LoadFor("opencode", preset.Client{Product: "opencode", Version: "1.18.33", Cleared: cleared}))(t)
 		if got, err := p.Get("opencode_prune.auto"); err != nil || got != want || p.Truth != policy.TruthOracle {
 			t.Errorf("cleared %t: %s, %v, %s", cleared, got, err, p.Truth)
 		}
-	}
+	})
 }

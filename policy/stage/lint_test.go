@@ -6,7 +6,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // What Lint finds in the stages as they are, with their own types and defaults: one policy that is odd, and one
@@ -414,7 +413,7 @@ stages: [compact_api: {instructions: Be brief, prompt_tokens: 7}]
 			if want != "" {
 				want = "\n=" + want
 			}
-			stagetest.Same(t, strings.TrimSpace(want), strings.TrimSpace(got))
+			must.Equal(t, strings.TrimSpace(got), strings.TrimSpace(want))
 		})
 	}
 	for _, r := range policy.Rules() {

@@ -38,22 +38,20 @@ claude-code-2.1.304 | 1590
 			t.Errorf("%s: %+v, want a prompt of %d", name, p, want)
 		}
 	})
-	for name, want := range map[string]struct {
-		prompt int
-		count  string
-	}{
-		"opencode-1.1.36":  {225, "1.1.36"},
-		"opencode-1.1.57":  {456, "1.1.57"},
-		"opencode-1.1.60":  {456, "1.1.60"},
-		"opencode-1.14.20": {498, "1.18.3"},
-		"opencode-1.17.9":  {498, "1.18.3"},
-		"opencode-1.18":    {537, "1.18"},
-	} {
+	must.Rows(t, `
+# name | prompt | count
+opencode-1.1.36  | 225 | 1.1.36
+opencode-1.1.57  | 456 | 1.1.57
+opencode-1.1.60  | 456 | 1.1.60
+opencode-1.14.20 | 498 | 1.18.3
+opencode-1.17.9  | 498 | 1.18.3
+opencode-1.18    | 537 | 1.18
+`, func(name string, prompt int, count string) {
 		p := params[opencode.OpencodeCompaction](t, name)
-		if p.Count != want.count || p.Prompt != want.prompt || p.TailTurns != -1 || p.PreserveRecent != -1 || p.Reserved != -1 || !p.Auto {
+		if p.Count != count || p.Prompt != prompt || p.TailTurns != -1 || p.PreserveRecent != -1 || p.Reserved != -1 || !p.Auto {
 			t.Errorf("%s: %+v", name, p)
 		}
-	}
+	})
 	if p := params[threelayer.ThreeLayerAuto](t, "three-layer"); p.Threshold != 50000 || p.SourceChars != 80000 || p.MaxOutput != 2000 {
 		t.Errorf("three-layer: %+v", p)
 	}

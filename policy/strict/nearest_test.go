@@ -1,7 +1,6 @@
 package strict
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -20,16 +19,17 @@ func TestDurationText(t *testing.T) {
 
 func TestSuggest(t *testing.T) {
 	names := []string{"opencode-1.1.36", "claude-code-2.1", "none", "recorded"}
-	for name, want := range map[string]string{
-		"opencode":                               "did you mean opencode-1.1.36? the others are claude-code-2.1, none, recorded",
-		"Claude_Code-2.1":                        "did you mean claude-code-2.1? the others are opencode-1.1.36, none, recorded",
-		"nnoe":                                   "did you mean none? the others are opencode-1.1.36, claude-code-2.1, recorded",
-		"none":                                   "use one of opencode-1.1.36, claude-code-2.1, recorded",
-		"sliding":                                "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
-		"":                                       "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
-		strings.Repeat("opencode-1.1.36", 90000): "use one of opencode-1.1.36, claude-code-2.1, none, recorded",
-	} {
+	must.Rows(t, `
+# name | want
+opencode                | did you mean opencode-1.1.36? the others are claude-code-2.1, none, recorded
+Claude_Code-2.1         | did you mean claude-code-2.1? the others are opencode-1.1.36, none, recorded
+nnoe                    | did you mean none? the others are opencode-1.1.36, claude-code-2.1, recorded
+none                    | use one of opencode-1.1.36, claude-code-2.1, recorded
+sliding                 | use one of opencode-1.1.36, claude-code-2.1, none, recorded
+""                      | use one of opencode-1.1.36, claude-code-2.1, none, recorded
+{opencode-1.1.36*90000} | use one of opencode-1.1.36, claude-code-2.1, none, recorded
+`, func(name, want string) {
 		must.Equal(t, Suggest(name, names), want, name)
-	}
+	})
 	must.Equal(t, Suggest("a", nil), "leave it out")
 }

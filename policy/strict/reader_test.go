@@ -178,10 +178,14 @@ func TestCheckDefaults(t *testing.T) {
 }
 
 func TestMaxBytes(t *testing.T) {
-	for size, want := range map[int]bool{10: true, 4: false} {
+	must.Rows(t, `
+# size | want
+10 | true
+4  | false
+`, func(size int, want bool) {
 		_, errs := Parse("f", []byte("a: 12345"), Document{Name: "test file", MaxBytes: size})
 		must.Equal(t, len(errs) == 0, want, size, errs)
-	}
+	})
 }
 
 // FuzzStruct holds that no text makes a Reader panic, that each error has a place, and that what is read without

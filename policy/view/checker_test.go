@@ -272,27 +272,26 @@ func TestCheckerKeeps(t *testing.T) {
 // TestRebuildKeepingTwice holds that a rebuild that names an item twice, or none, changes nothing.
 func TestRebuildKeepingTwice(t *testing.T) {
 	hi := textBlock("hi")
-	for name, e := range map[string]policy.Edit{
-		"twice in what is kept": {Keep: []policy.ItemID{1, 2, 1}},
-		"in front and kept":     {Lead: []policy.ItemID{0, 1}, Keep: []policy.ItemID{3, 1}},
-		"unknown":               {Lead: []policy.ItemID{0}, Keep: []policy.ItemID{2, 99}},
-		"unknown and made":      {Keep: []policy.ItemID{2, -9}},
-		"removed, and twice":    {Keep: []policy.ItemID{4, 4}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			v := seen(message(session.User, hi), message(session.Assistant, hi), message(session.User, hi), message(session.Assistant, hi), message(session.User, hi))
-			must.Get(v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{4}}))(t)
-			want := v.IDs()
-			e.Kind = policy.KindSummarize
-			if _, err := v.Apply(e); err == nil {
-				t.Fatal("no error")
-			}
-			if diff := cmp.Diff(want, v.IDs()); diff != "" || v.Has(4) || v.Tokens() != 4 {
-				t.Errorf("the view holds %v, %d tokens (-want +got)\n%s", v.IDs(), v.Tokens(), diff)
-			}
-			for _, id := range want {
-				must.Both(v.Place(id))(t, int(id), true, id)
-			}
-		})
-	}
+	must.Rows(t, `
+# name | e
+twice in what is kept | {"Keep":[1,2,1]}
+in front and kept     | {"Keep":[3,1],"Lead":[0,1]}
+unknown               | {"Keep":[2,99],"Lead":[0]}
+unknown and made      | {"Keep":[2,-9]}
+removed, and twice    | {"Keep":[4,4]}
+`, func(_ string, e policy.Edit) {
+		v := seen(message(session.User, hi), message(session.Assistant, hi), message(session.User, hi), message(session.Assistant, hi), message(session.User, hi))
+		must.Get(v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{4}}))(t)
+		want := v.IDs()
+		e.Kind = policy.KindSummarize
+		if _, err := v.Apply(e); err == nil {
+			t.Fatal("no error")
+		}
+		if diff := cmp.Diff(want, v.IDs()); diff != "" || v.Has(4) || v.Tokens() != 4 {
+			t.Errorf("the view holds %v, %d tokens (-want +got)\n%s", v.IDs(), v.Tokens(), diff)
+		}
+		for _, id := range want {
+			must.Both(v.Place(id))(t, int(id), true, id)
+		}
+	})
 }

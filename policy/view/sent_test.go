@@ -15,23 +15,20 @@ func TestFirstChangeOfOneBlock(t *testing.T) {
 	clearing := func(item policy.ItemID) policy.Edit {
 		return policy.Edit{Kind: policy.KindClear, Target: policy.Target{Item: item}, New: &short}
 	}
-	tests := []struct {
-		name  string
-		items []policy.ItemID // cleared in this order
-		want  SentChange
-	}{
-		{"the same block twice", []policy.ItemID{1, 1}, SentChange{Place: 1, Item: 1, Edit: 0}},
-		{"a later block next", []policy.ItemID{1, 2}, SentChange{Place: 1, Item: 1, Edit: 0}},
-		{"an earlier block next", []policy.ItemID{1, 0}, SentChange{Place: 0, Item: 0, Edit: 1}},
-	}
-	for _, tt := range tests {
+
+	must.Rows(t, `
+# name | items | want
+the same block twice  | [1,1] | {"Edit":0,"Item":1,"Place":1}
+a later block next    | [1,2] | {"Edit":0,"Item":1,"Place":1}
+an earlier block next | [1,0] | {"Edit":1,"Item":0,"Place":0}
+`, func(name string, items []policy.ItemID, want SentChange) {
 		v := talk(3)
 		v.Sent()
-		for _, item := range tt.items {
+		for _, item := range items {
 			apply(t, v, clearing(item))
 		}
-		must.Both(v.FirstChange())(t, tt.want, true, tt.name)
-	}
+		must.Both(v.FirstChange())(t, want, true, name)
+	})
 }
 
 // A message that a summary keeps before it was offered arrives with the summary, and once.

@@ -38,9 +38,17 @@ func TestHasAfterCollapseAndRebuild(t *testing.T) {
 		policy.Edit{Kind: policy.KindCollapse, Items: []policy.ItemID{3, 4}, Insert: stub()},
 		policy.Edit{Kind: policy.KindSummarize, Insert: stub(), Keep: []policy.ItemID{5}},
 	)
-	for id, want := range map[policy.ItemID]bool{0: false, 3: false, 4: false, 5: true, -1: false, -2: true} {
+	must.Rows(t, `
+# id | want
+0  | false
+3  | false
+4  | false
+5  | true
+-1 | false
+-2 | true
+`, func(id policy.ItemID, want bool) {
 		same(t, want, v.Has(id), id)
-	}
+	})
 	if _, err := v.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{3}}); err == nil {
 		t.Error("a collapsed message could be removed once more")
 	}

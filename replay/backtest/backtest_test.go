@@ -193,16 +193,18 @@ func TestEverySession(t *testing.T) {
 // TestLeast: a rate of few is said and not judged, and one wrong among the least that are judged decides nothing
 // alone.
 func TestLeast(t *testing.T) {
-	for _, c := range []struct {
-		hits, misses, alarms int
-		failed               []string
-		few                  int
-	}{
-		{1, 1, 0, nil, 2}, {3, 6, 0, nil, 2}, {3, 7, 0, []string{"hits"}, 1}, {9, 1, 0, nil, 1},
-		{18, 0, 1, nil, 1}, {19, 0, 1, nil, 0}, {18, 0, 2, []string{"alarms"}, 0},
-	} {
-		s := &backtest.SessionScore{Compactions: make([]backtest.CompactionScore, c.hits+c.misses), Alarms: make([]backtest.Alarm, c.alarms)}
-		for i := range c.hits {
+	must.Rows(t, `
+# hits | misses | alarms | measures that do not hold | that are of too few
+1  | 1 | 0 | null       | 2
+3  | 6 | 0 | null       | 2
+3  | 7 | 0 | ["hits"]   | 1
+9  | 1 | 0 | null       | 1
+18 | 0 | 1 | null       | 1
+19 | 0 | 1 | null       | 0
+18 | 0 | 2 | ["alarms"] | 0
+`, func(hits, misses, alarms int, wantFailed []string, wantFew int) {
+		s := &backtest.SessionScore{Compactions: make([]backtest.CompactionScore, hits+misses), Alarms: make([]backtest.Alarm, alarms)}
+		for i := range hits {
 			s.Compactions[i].Hit = true
 		}
 		r := backtest.Sum("p", []*backtest.SessionScore{s})
@@ -211,14 +213,13 @@ func TestLeast(t *testing.T) {
 			failed = append(failed, m.Name)
 		}
 		few, judged := r.Unjudged()
-		if !slices.Equal(failed, c.failed) || len(few) != c.few || judged == (len(few) == 2) {
-			t.Errorf("%+v: %v do not hold, %d are too few, any judged %v", c, failed, len(few), judged)
-		}
+		must.Both(failed, len(few))(t, wantFailed, wantFew)
+		must.Equal(t, judged, len(few) != 2)
 		r.SetLeast(1)
 		if few, _ := r.Unjudged(); len(few) > 0 {
 			t.Errorf("from 1 on these are not judged: %+v", few)
 		}
-	}
+	})
 	for _, m := range backtest.Sum("p", nil).Fidelity {
 		if strings.HasPrefix(m.Name, "input_cost_") {
 			continue // no share

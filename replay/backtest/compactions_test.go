@@ -13,31 +13,28 @@ import (
 // TestFree pairs recorded compactions with the policy's own: each with one, the nearest first; what pairs with none
 // within 5 requests is on its own.
 func TestFree(t *testing.T) {
-	for _, c := range []struct {
-		recorded, fired []int
-		distances       string // x: none
-		free            Free
-	}{
-		{[]int{20}, []int{20}, "[0]", Free{1, 1, 1, 0}},
-		{[]int{20}, []int{21}, "[1]", Free{0, 1, 1, 0}},
-		{[]int{20}, []int{22}, "[2]", Free{0, 0, 1, 1}},
-		{[]int{20}, []int{19}, "[-1]", Free{0, 1, 1, 1}},
-		{[]int{20}, []int{15}, "[-5]", Free{0, 0, 1, 1}},
-		{[]int{20}, []int{14, 26}, "[x]", Free{0, 0, 0, 2}},
-		{[]int{20, 23}, []int{22}, "[x -1]", Free{0, 1, 1, 1}},
-		{[]int{20, 23}, []int{20, 22}, "[0 -1]", Free{1, 2, 2, 1}},
-		{[]int{20, 24}, []int{21, 22}, "[1 -2]", Free{0, 1, 2, 1}},
-		{[]int{20}, nil, "[x]", Free{}},
-		{nil, []int{7}, "[]", Free{0, 0, 0, 1}},
-	} {
+	must.Rows(t, `
+# recorded | fired | distances | free
+[20] | [20] | [0] | {"exact": 1, "within_1": 1, "within_5": 1}
+[20] | [21] | [1] | {"within_1": 1, "within_5": 1}
+[20] | [22] | [2] | {"within_5": 1, "alarms": 1}
+[20] | [19] | [-1] | {"within_1": 1, "within_5": 1, "alarms": 1}
+[20] | [15] | [-5] | {"within_5": 1, "alarms": 1}
+[20] | [14, 26] | [x] | {"alarms": 2}
+[20, 23] | [22] | [x -1] | {"within_1": 1, "within_5": 1, "alarms": 1}
+[20, 23] | [20, 22] | [0 -1] | {"exact": 1, "within_1": 2, "within_5": 2, "alarms": 1}
+[20, 24] | [21, 22] | [1 -2] | {"within_1": 1, "within_5": 2, "alarms": 1}
+[20] | null | [x] | {}
+null | [7] | [] | {"alarms": 1}
+`, func(recorded, fired []int, theDistances string, free Free) {
 		conv := &session.Conversation{Requests: make([]session.APICall, 40)}
 		s := &SessionScore{}
-		for _, n := range c.recorded {
+		for _, n := range recorded {
 			conv.Boundaries = append(conv.Boundaries, session.Boundary{Trigger: "auto", Request: n})
 			s.Compactions = append(s.Compactions, CompactionScore{Request: n})
 		}
 		own := &replay.Timeline{}
-		for _, n := range c.fired {
+		for _, n := range fired {
 			own.Events = append(own.Events, replay.Event{Kind: policy.KindSummarize, Trigger: "auto", Request: &n},
 				replay.Event{Kind: policy.KindSummarize, Trigger: "manual", Request: &n})
 		}
@@ -50,7 +47,7 @@ func TestFree(t *testing.T) {
 			}
 			distances = append(distances, text)
 		}
-		must.Equal(t, fmt.Sprint(distances), c.distances, c.recorded, c.fired)
-		must.Equal(t, Sum("p", []*SessionScore{s}).Compactions[0].Free, c.free, c.recorded, c.fired)
-	}
+		must.Equal(t, fmt.Sprint(distances), theDistances, recorded, fired)
+		must.Equal(t, Sum("p", []*SessionScore{s}).Compactions[0].Free, free, recorded, fired)
+	})
 }

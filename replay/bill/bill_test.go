@@ -1,7 +1,10 @@
 package bill_test
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -37,146 +40,150 @@ func conv(charges ...session.Charge) *session.Conversation {
 
 func usd(cents int64) price.USD { return price.USD{Nano: cents * 10_000_000, Known: true} }
 
-// TestOf holds what each kind of charge costs and where it is counted.
+// charged is a charge as JSON, the kind by its name.
+type charged struct {
+	session.Charge
+	Kind string
+}
+
+func (c *charged) charge() session.Charge {
+	for c.Kind != "" && c.Charge.Kind.String() != c.Kind {
+		c.Charge.Kind++
+	}
+	return c.Charge
+}
+
+// TestOf holds what each kind of charge costs, in cents, and where it is counted.
 func TestOf(t *testing.T) {
 	prices := table(t)
-	all := jsonl.Usage{Input: million, CacheRead: million, CacheWrite: 2 * million, Write5m: million, Write1h: million, Output: million}
-	for _, c := range []struct {
-		name   string
-		charge session.Charge
-		usd    price.USD
-		kind   bill.Kind
-		calls  int
-	}{
-		{"classes", session.Charge{Usage: all}, usd(1500), bill.KindRequest, 1},
-		{"left branch", session.Charge{Kind: session.ChargeBranch, Usage: all}, usd(1500), bill.KindBranch, 1},
-		{"compaction", session.Charge{Kind: session.ChargeCompaction, Usage: all}, usd(1500), bill.KindCompaction, 1},
-		{"summary of a branch", session.Charge{Kind: session.ChargeSummary, Usage: all}, usd(1500), bill.KindSummary, 1},
-		{"warming", session.Charge{Kind: session.ChargeWarming, Usage: all}, usd(1500), bill.KindWarming, 1},
-		{"other", session.Charge{Kind: session.ChargeOther, Usage: all}, usd(1500), bill.KindOther, 1},
-		{"a run", session.Charge{Kind: session.ChargeRun, Calls: 3, Usage: all}, usd(1500), bill.KindRun, 3},
-		{"writes of an unknown lifetime", session.Charge{Usage: jsonl.Usage{CacheWrite: million}}, usd(200), bill.KindRequest, 1},
-		{"rounds", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Rounds: []jsonl.Spent{{Calls: 1, Input: million, Output: 3}, {Calls: 1, CacheRead: million, Output: 4}}}}}, usd(1000), bill.KindRequest, 3},
-		{"a round's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, CacheWrite: million, Iterations: &jsonl.Iterations{Rounds: []jsonl.Spent{{Calls: 1, CacheWrite: million, Write1h: million}}}}}, usd(1000), bill.KindRequest, 2},
-		{"compacting iteration", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Compactions: []jsonl.Spent{{Calls: 1, Input: million, Output: million}}}}}, usd(1400), bill.KindCompaction, 2},
-		{"another model's attempt", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-b", Spent: jsonl.Spent{Input: million, Output: million}}}}}}, usd(2500), bill.KindAttempt, 2},
-		{"an attempt's hour of cache", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Model: "claude-a", Spent: jsonl.Spent{CacheWrite: 2 * million, Write1h: million}}}}}}, usd(1000), bill.KindAttempt, 2},
-		{"an attempt of a model that is not named", session.Charge{Usage: jsonl.Usage{Output: million, Iterations: &jsonl.Iterations{Attempts: []jsonl.Attempt{{Spent: jsonl.Spent{Input: million}}}}}}, usd(500), bill.KindAttempt, 2},
-		{"no price", session.Charge{Model: "gpt-x", Usage: all}, price.USD{}, bill.KindRequest, 1},
-	} {
-		b := bill.Of(conv(c.charge), prices)
-		if b.CostUSD != c.usd || b.Calls != c.calls {
-			t.Errorf("%s: %v for %d calls, not %v for %d", c.name, b.CostUSD, b.Calls, c.usd, c.calls)
+	must.Rows(t, `
+# name | charge | cents | kind | calls
+classes | {"usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | request | 1
+left branch | {"kind": "branch", "usage": {"input": 1000000, "output": 1000000}} | 900 | branch | 1
+compaction | {"kind": "compaction", "usage": {"input": 1000000, "output": 1000000}} | 900 | compaction | 1
+summary of a branch | {"kind": "summary", "usage": {"input": 1000000, "output": 1000000}} | 900 | summary | 1
+warming | {"kind": "warming", "usage": {"input": 1000000, "output": 1000000}} | 900 | warming | 1
+other | {"kind": "other", "usage": {"input": 1000000, "output": 1000000}} | 900 | other | 1
+a run | {"kind": "run", "calls": 3, "usage": {"input": 1000000, "output": 1000000}} | 900 | run | 3
+writes of an unknown lifetime | {"usage": {"cacheWrite": 1000000}} | 200 | request | 1
+rounds | {"usage": {"output": 1000000, "iterations": {"rounds": [{"calls": 1, "input": 1000000, "output": 3}, {"calls": 1, "cacheRead": 1000000, "output": 4}]}}} | 1000 | request | 3
+a round's hour of cache | {"usage": {"output": 1000000, "cacheWrite": 1000000, "iterations": {"rounds": [{"calls": 1, "cacheWrite": 1000000, "write1h": 1000000}]}}} | 1000 | request | 2
+compacting iteration | {"usage": {"output": 1000000, "iterations": {"compactions": [{"calls": 1, "input": 1000000, "output": 1000000}]}}} | 1400 | compaction | 2
+another model's attempt | {"usage": {"output": 1000000, "iterations": {"attempts": [{"model": "claude-b", "spent": {"input": 1000000, "output": 1000000}}]}}} | 2500 | attempt | 2
+an attempt's hour of cache | {"usage": {"output": 1000000, "iterations": {"attempts": [{"model": "claude-a", "spent": {"cacheWrite": 2000000, "write1h": 1000000}}]}}} | 1000 | attempt | 2
+an attempt of a model that is not named | {"usage": {"output": 1000000, "iterations": {"attempts": [{"spent": {"input": 1000000}}]}}} | 500 | attempt | 2
+no price | {"model": "gpt-x", "usage": {"input": 1000000, "output": 1000000}} | null | request | 1
+`, func(name string, c charged, cents *int64, kind bill.Kind, calls int) {
+		b := bill.Of(conv(c.charge()), prices)
+		want := price.USD{}
+		if cents != nil {
+			want = usd(*cents)
 		}
+		must.Both(b.CostUSD, b.Calls)(t, want, calls, name)
 		found := false
 		var sum, models price.USD
 		for _, k := range b.Kinds {
-			found = found || k.Kind == c.kind
+			found = found || k.Kind == kind
 			sum.Add(k.CostUSD)
 		}
 		for _, m := range b.Models {
 			models.Add(m.CostUSD)
 		}
 		if !found || sum != b.CostUSD || models != b.CostUSD {
-			t.Errorf("%s: kinds %v, models %v", c.name, b.Kinds, b.Models)
+			t.Errorf("%s: kinds %v, models %v", name, b.Kinds, b.Models)
 		}
-	}
+	})
 }
 
 // TestAtLeast holds what makes a bill a lower bound, and by how much.
 func TestAtLeast(t *testing.T) {
 	prices := table(t)
 	full := session.Charge{Usage: jsonl.Usage{Output: million}}
-	for _, c := range []struct {
-		name   string
-		charge session.Charge
-		want   func(b *bill.Bill) bool
-	}{
-		{"partial output", session.Charge{Usage: jsonl.Usage{Input: million, Output: 1}, Partial: true, Written: 4000}, func(b *bill.Bill) bool {
-			return b.Partial == bill.Partial{Calls: 1, Tokens: 3999, CostUSD: price.USD{Nano: 3999 * 5000, Known: true}} && b.CostUSD.Nano == 9_000_005_000
-		}},
-		{"partial output of more than its text", session.Charge{Usage: jsonl.Usage{Output: 10}, Partial: true}, func(b *bill.Bill) bool {
-			return b.Partial == bill.Partial{Calls: 1, CostUSD: price.USD{Known: true}}
-		}},
-		{"without usage", session.Charge{}, func(b *bill.Bill) bool { return b.Without == 1 && b.Calls == 1 && b.Requests == 1 }},
-		{"without price", session.Charge{Model: "gpt-x", Usage: jsonl.Usage{Input: 3, Output: 4}}, func(b *bill.Bill) bool {
-			return len(b.NotPriced) == 1 && b.NotPriced[0].Calls == 1 && b.NotPriced[0].Tokens == 7 && b.CostUSD == usd(500) && b.Unpriced == 1
-		}},
-	} {
-		b := bill.Of(conv(full, c.charge), prices)
-		if !b.AtLeast() || !c.want(b) {
-			t.Errorf("%s: %+v", c.name, b)
-		}
-	}
-	if b := bill.Of(conv(full), prices); b.AtLeast() {
-		t.Errorf("a whole bill is %+v", b)
-	}
+	must.Rows(t, `
+# name | charge | billionths of a dollar in all, calls, requests, without usage, without price; of the partial output calls, tokens and billionths
+partial output | {"usage": {"input": 1000000, "output": 1}, "partial": true, "written": 4000} | 9000005000 2 2 0 0; 1 3999 19995000 []
+partial output of more than its text | {"usage": {"output": 10}, "partial": true} | 5000050000 2 2 0 0; 1 0 0 []
+without usage | {} | 5000000000 1 1 1 0; 0 0 0 []
+without price | {"model": "gpt-x", "usage": {"input": 3, "output": 4}} | 5000000000 2 2 0 1; 0 0 0 [{model gpt-x 1 7}]
+`, func(name string, c charged, want string) {
+		b := bill.Of(conv(full, c.charge()), prices)
+		must.Equal(t, fmt.Sprint(b.CostUSD.Nano, " ", b.Calls, " ", b.Requests, " ", b.Without, " ", b.Unpriced, "; ", b.Partial.Calls, " ", b.Partial.Tokens, " ", b.Partial.CostUSD.Nano, " ", b.NotPriced), want, name)
+		must.Equal(t, b.AtLeast(), true, name)
+	})
+	must.Equal(t, bill.Of(conv(full), prices).AtLeast(), false)
 }
 
 // TestLedger: calls that several conversations record count once; the record that knows most of a call counts, in whatever
 // order they come.
 func TestLedger(t *testing.T) {
 	prices := table(t)
-	one := session.Charge{ID: "msg_1", Usage: jsonl.Usage{Output: million}}
-	two := session.Charge{ID: "msg_2", Usage: jsonl.Usage{Output: 2 * million}}
-	part := session.Charge{ID: "msg_2", Partial: true, Usage: jsonl.Usage{Output: 1}}
-	none := session.Charge{ID: "msg_2"}
-	own := session.Charge{Usage: jsonl.Usage{Output: million}}
-	other := session.Charge{ID: "msg_1", Model: "claude-b", Usage: jsonl.Usage{Output: million}}
-	under := func(model string) session.Charge {
-		return session.Charge{ID: "resp_9", Kind: session.ChargeCompaction, Model: model, Usage: jsonl.Usage{Output: million}}
+	records := map[string]session.Charge{
+		"one":   {ID: "msg_1", Usage: jsonl.Usage{Output: million}},
+		"two":   {ID: "msg_2", Usage: jsonl.Usage{Output: 2 * million}},
+		"part":  {ID: "msg_2", Partial: true, Usage: jsonl.Usage{Output: 1}},
+		"none":  {ID: "msg_2"},
+		"own":   {Usage: jsonl.Usage{Output: million}},
+		"other": {ID: "msg_1", Model: "claude-b", Usage: jsonl.Usage{Output: million}},
+		"compA": {ID: "resp_9", Kind: session.ChargeCompaction, Model: "claude-a", Usage: jsonl.Usage{Output: million}},
+		"compB": {ID: "resp_9", Kind: session.ChargeCompaction, Model: "claude-b", Usage: jsonl.Usage{Output: million}},
 	}
-	for _, c := range []struct {
-		name   string
-		convs  [][]session.Charge
-		usd    price.USD
-		copies int
-		exact  bool
-	}{
-		{"fork", [][]session.Charge{{one, two}, {one, two, own}}, usd(2000), 2, true},
-		{"three", [][]session.Charge{{one}, {one}, {one}}, usd(500), 2, true},
-		{"no id", [][]session.Charge{{own}, {own}}, usd(1000), 0, true},
-		{"one id under two models", [][]session.Charge{{one}, {other}}, usd(1500), 0, true},
-		{"a compaction between other models in a fork", [][]session.Charge{{under("claude-a")}, {under("claude-b")}}, usd(1000), 1, true},
-		{"the whole output after its beginning", [][]session.Charge{{part}, {two}}, usd(1000), 1, true},
-		{"the beginning after the whole output", [][]session.Charge{{two}, {part}}, usd(1000), 1, true},
-		{"usage after none", [][]session.Charge{{none}, {two}}, usd(1000), 1, true},
-		{"none after usage", [][]session.Charge{{two}, {none}}, usd(1000), 1, true},
-		{"only beginnings", [][]session.Charge{{one, part}, {part}}, price.USD{Nano: 5_000_005_000, Known: true}, 1, false},
-		{"twice in one", [][]session.Charge{{one, one}}, usd(500), 1, true},
-	} {
+	must.Rows(t, `
+# name | conversations | billionths of a dollar | copies | exact
+fork | one two; one two own | 20000000000 | 2 | true
+three | one; one; one | 5000000000 | 2 | true
+no id | own; own | 10000000000 | 0 | true
+one id under two models | one; other | 15000000000 | 0 | true
+a compaction between other models in a fork | compA; compB | 10000000000 | 1 | true
+the whole output after its beginning | part; two | 10000000000 | 1 | true
+the beginning after the whole output | two; part | 10000000000 | 1 | true
+usage after none | none; two | 10000000000 | 1 | true
+none after usage | two; none | 10000000000 | 1 | true
+only beginnings | one part; part | 5000005000 | 1 | false
+twice in one | one one | 5000000000 | 1 | true
+`, func(name, convs string, nano int64, copies int, exact bool) {
 		var l bill.Ledger
 		var entries [][]bill.Entry
 		var alone int64
-		for _, charges := range c.convs {
+		for _, names := range strings.Split(convs, ";") {
+			var charges []session.Charge
+			for _, name := range strings.Fields(names) {
+				charges = append(charges, records[name])
+			}
 			b := bill.Of(conv(charges...), prices)
 			l.Add(b)
 			entries = append(entries, b.Entries())
 			alone += b.CostUSD.Nano
 		}
 		b := l.Bill()
-		if b.CostUSD != c.usd || b.Copies.Calls != c.copies || b.AtLeast() == c.exact || alone != b.CostUSD.Nano+b.Copies.CostUSD.Nano {
-			t.Errorf("%s: %v, copies %+v, alone %d", c.name, b.CostUSD, b.Copies, alone)
+		if b.CostUSD.Nano != nano || b.Copies.Calls != copies || b.AtLeast() == exact || alone != nano+b.Copies.CostUSD.Nano {
+			t.Errorf("%s: %v, copies %+v, alone %d", name, b.CostUSD, b.Copies, alone)
 		}
-		if s := bill.OfEntries(entries...); s.CostUSD != c.usd || s.Copies != b.Copies || s.Calls != b.Calls || s.AtLeast() != b.AtLeast() {
-			t.Errorf("%s in short: %+v, not %+v", c.name, s, b)
+		if s := bill.OfEntries(entries...); s.CostUSD != b.CostUSD || s.Copies != b.Copies || s.Calls != b.Calls || s.AtLeast() != b.AtLeast() {
+			t.Errorf("%s in short: %+v, not %+v", name, s, b)
 		}
-	}
+	})
 }
 
 // TestRegions: where the region of a cloud is not recorded, its premium is named, and the tokens are billed without it.
 func TestRegions(t *testing.T) {
-	for _, c := range []struct {
-		id, provider string
-		named        bool
-	}{{"msg_01", "", false}, {"msg_bdrk_01", "", true}, {"msg_vrtx_01", "", true}, {"", "amazon-bedrock", true}, {"", "google-vertex-anthropic", true}, {"", "anthropic", false}} {
-		of := conv(session.Charge{ID: c.id, Model: "claude-sonnet-4-5", Usage: jsonl.Usage{Input: 100_000}})
-		of.Provider = c.provider
+	must.Rows(t, `
+msg_01      | ""                      | false
+msg_bdrk_01 | ""                      | true
+msg_vrtx_01 | ""                      | true
+""          | amazon-bedrock          | true
+""          | google-vertex-anthropic | true
+""          | anthropic               | false
+`, func(id, provider string, named bool) {
+		of := conv(session.Charge{ID: id, Model: "claude-sonnet-4-5", Usage: jsonl.Usage{Input: 100_000}})
+		of.Provider = provider
 		b := bill.Of(of, nil)
-		if named := len(b.NotPriced) == 1 && b.NotPriced[0] == (bill.Unpriced{What: "premium of the region of claude-sonnet-4-5", Calls: 1, Tokens: 100_000}); named != c.named || b.AtLeast() != c.named || b.CostUSD != usd(30) || b.Unpriced != 0 {
-			t.Errorf("%+v: %+v", c, b)
+		var want []bill.Unpriced
+		if named {
+			want = []bill.Unpriced{{What: "premium of the region of claude-sonnet-4-5", Calls: 1, Tokens: 100_000}}
 		}
-	}
+		must.Both(b.NotPriced, b.CostUSD)(t, want, usd(30))
+		must.Both(b.AtLeast(), b.Unpriced)(t, named, 0)
+	})
 }
 
 // TestCompactionsOfRuns: a compaction that is on no line is in the totals of its run, and of no earlier one.
@@ -190,40 +197,33 @@ func TestCompactionsOfRuns(t *testing.T) {
 // TestForkedTotals: what the client says of a session that a fork goes on with counts once.
 func TestForkedTotals(t *testing.T) {
 	prices := table(t)
-	session1 := func(nano int64, ids ...string) *bill.Bill {
-		c := conv()
-		for _, id := range ids {
-			c.Charges = append(c.Charges, conv(session.Charge{ID: id, Usage: jsonl.Usage{Output: million}}).Charges...)
+	must.Rows(t, `
+# name | sessions: dollars by the client, and calls | cents by the client, by the lines | calls
+two sessions | 5 a; 6 b | 1100 | 1000 | 2
+a fork that goes on with the total | 5 a; 11 a b | 1100 | 1000 | 2
+the fork first | 11 a b; 5 a | 1100 | 1000 | 2
+a fork of which the client says nothing | 5 a; 0 a b | 500 | 500 | 1
+three | 5 a; 11 a b; 12 a b c; 1 d | 1300 | 2000 | 4
+`, func(name, sessions string, says, lines int64, calls int) {
+		var l, whole bill.Ledger
+		for _, one := range strings.Split(sessions, ";") {
+			ids := strings.Fields(one)
+			c := conv()
+			for _, id := range ids[1:] {
+				c.Charges = append(c.Charges, conv(session.Charge{ID: id, Usage: jsonl.Usage{Output: million}}).Charges...)
+			}
+			if ids[0] != "0" {
+				c.Client = &session.ClientTotals{Nano: int64(must.Get(strconv.Atoi(ids[0]))(t)) * 1e9}
+			}
+			l.Add(bill.OfSession(c, nil, prices))
 		}
-		if nano > 0 {
-			c.Client = &session.ClientTotals{Nano: nano}
-		}
-		return bill.OfSession(c, nil, prices)
-	}
-	for _, c := range []struct {
-		name        string
-		bills       []*bill.Bill
-		says, lines price.USD
-		calls       int
-	}{
-		{"two sessions", []*bill.Bill{session1(5e9, "a"), session1(6e9, "b")}, usd(1100), usd(1000), 2},
-		{"a fork that goes on with the total", []*bill.Bill{session1(5e9, "a"), session1(11e9, "a", "b")}, usd(1100), usd(1000), 2},
-		{"the fork first", []*bill.Bill{session1(11e9, "a", "b"), session1(5e9, "a")}, usd(1100), usd(1000), 2},
-		{"a fork of which the client says nothing", []*bill.Bill{session1(5e9, "a"), session1(0, "a", "b")}, usd(500), usd(500), 1},
-		{"three", []*bill.Bill{session1(5e9, "a"), session1(11e9, "a", "b"), session1(12e9, "a", "b", "c"), session1(1e9, "d")}, usd(1300), usd(2000), 4},
-	} {
-		var l bill.Ledger
-		for _, b := range c.bills {
-			l.Add(b)
-		}
-		var whole bill.Ledger
 		whole.Add(l.Bill()) // a sum can be added, too
 		for _, b := range []*bill.Bill{l.Bill(), whole.Bill()} {
-			if got := b.Client; got == nil || got.CostUSD != c.says || got.Billed != c.lines || got.Calls != c.calls {
-				t.Errorf("%s: %+v", c.name, got)
+			if got := b.Client; got == nil || got.CostUSD != usd(says) || got.Billed != usd(lines) || got.Calls != calls {
+				t.Errorf("%s: %+v", name, got)
 			}
 		}
-	}
+	})
 }
 
 // TestSubagents: the bill of a session says what of it its subagents were billed, and its entries say as much as it does.
@@ -278,38 +278,31 @@ func TestClient(t *testing.T) {
 // table has no price for is apart.
 func TestClientMore(t *testing.T) {
 	prices := table(t)
-	for _, c := range []struct {
-		name           string
-		model          string
-		said           int64 // by the client, of calls that cost 5.00001 USD by the table
-		more, unpriced price.USD
-		differences    int
-	}{
-		{"more", "claude-a", 6_000_000_000, price.USD{Nano: 999_990_000, Known: true}, price.USD{}, 1},
-		{"less", "claude-a", 4_000_000_000, price.USD{}, price.USD{}, 1},
-		{"the same", "claude-a", 5_000_010_000, price.USD{}, price.USD{}, 0},
-		{"rounded down", "claude-a", 5_000_000_000, price.USD{}, price.USD{}, 0},
-		{"rounded up", "claude-a", 5_000_100_000, price.USD{}, price.USD{}, 0},
-		{"a digit more", "claude-a", 5_000_020_000, price.USD{Nano: 10_000, Known: true}, price.USD{}, 1},
-		{"no price", "gpt-x", 6_000_000_000, price.USD{}, usd(600), 0},
-	} {
+	must.Rows(t, `
+# name | model | billionths by the client, of calls that cost 5.00001 USD by the table | more | unpriced | differences
+more          | claude-a | 6000000000 | 0.99999 | null | 1
+less          | claude-a | 4000000000 | null    | null | 1
+the same      | claude-a | 5000010000 | null    | null | 0
+rounded down  | claude-a | 5000000000 | null    | null | 0
+rounded up    | claude-a | 5000100000 | null    | null | 0
+a digit more  | claude-a | 5000020000 | 0.00001 | null | 1
+no price      | gpt-x    | 6000000000 | null    | 6    | 0
+`, func(name, model string, said int64, more, unpriced price.USD, differences int) {
 		for _, whole := range []bool{false, true} {
-			main := conv(session.Charge{ID: "a", Model: c.model, Usage: jsonl.Usage{Output: million + 2}})
+			main := conv(session.Charge{ID: "a", Model: model, Usage: jsonl.Usage{Output: million + 2}})
 			if whole {
-				main.Client = &session.ClientTotals{Nano: c.said, Models: []session.RunTotals{{Model: c.model, Usage: jsonl.Usage{Output: million + 2, Nano: c.said}}}}
+				main.Client = &session.ClientTotals{Nano: said, Models: []session.RunTotals{{Model: model, Usage: jsonl.Usage{Output: million + 2, Nano: said}}}}
 			} else {
-				main.Charges[0].Usage.Nano = c.said
+				main.Charges[0].Usage.Nano = said
 			}
 			b := bill.OfSession(main, nil, prices)
 			k := b.Client
-			if k == nil || k.More != c.more || k.Unpriced != c.unpriced || len(k.Differences) != c.differences || b.AtLeast() != (c.more.Known || c.unpriced.Known) {
-				t.Errorf("%s, whole %v: %+v", c.name, whole, k)
-				continue
+			if k == nil || k.More != more || k.Unpriced != unpriced || len(k.Differences) != differences || b.AtLeast() != (more.Known || unpriced.Known) {
+				t.Errorf("%s, whole %v: %+v", name, whole, k)
+				return
 			}
 			s := bill.OfEntries(b.Entries())
-			if s.Short() != b.Short() || s.Client.ClientTotal != k.ClientTotal {
-				t.Errorf("%s, whole %v: in short %+v, not %+v", c.name, whole, s.Client, k)
-			}
+			must.Both(s.Short(), s.Client.ClientTotal)(t, b.Short(), k.ClientTotal, name, whole)
 		}
-	}
+	})
 }

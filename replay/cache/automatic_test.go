@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"math/rand"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,113 +71,86 @@ ling-2-6-flash-free      | ""          | 0
 	}
 }
 
-// step is a request, what comes before it, and what it reads and why.
-type step struct {
-	at            time.Duration // after the first request
-	tokens        int
-	output        int
-	reasons       bool
-	turn          bool   // it is the first of a turn
-	limit, shrink int    // -1, 0: none
-	model         string // "": the first one
-	read          int
-	cause         BreakCause
-}
-
 // TestAutomatic: what a request reads, by the figures of each model. The expectations are computed by hand.
 func TestAutomatic(t *testing.T) {
-	minute := time.Minute
-	for _, tt := range []struct {
-		name, model string
-		floor       int
-		steps       []step
-	}{
-		{"the first request reads what all sessions have in common", "gpt-5-4", 9600, []step{
-			{tokens: 19000, limit: -1, read: 9600, cause: First},
-		}},
-		{"the response is cached: 19000 + 700 - 52 = 19648 = 153.5 blocks", "gpt-5-4", 9600, []step{
-			{tokens: 19000, output: 700, limit: -1, read: 9600, cause: First},
-			{at: minute, tokens: 21000, limit: -1, read: 19584},
-		}},
-		{"the response is not cached: (19000 - 4 - 384) / 512 = 36.4 blocks", "gpt-5-5", 10624, []step{
-			{tokens: 19000, output: 700, limit: -1, read: 10624, cause: First},
-			{at: minute, tokens: 21000, limit: -1, read: 18816},
-		}},
-		{"an offset: (19273 - 118 - 768) / 1024 = 17.96 blocks", "gpt-5-6-sol", 9984, []step{
-			{tokens: 19273, output: 143, limit: -1, read: 9984, cause: First},
-			{at: minute, tokens: 20389, limit: -1, read: 18176},
-		}},
-		{"reasoning is dropped at the start of a turn", "gpt-5-5", 10624, []step{
-			{tokens: 30000, output: 100, limit: -1, read: 10624, cause: First},
-			{at: minute, tokens: 31000, output: 900, reasons: true, limit: -1, read: 29568},
-			{at: 2 * minute, tokens: 33000, output: 100, limit: -1, read: 30592},
-			{at: 3 * minute, tokens: 32500, turn: true, limit: -1, read: 30592, cause: Thinking}, // 31000, before the reasoning
-			{at: 4 * minute, tokens: 34000, turn: true, limit: -1, read: 32128},                  // the turn had none
-		}},
-		{"and is kept by another model", "gpt-5-6-sol", 9984, []step{
-			{tokens: 30000, output: 100, reasons: true, limit: -1, read: 9984, cause: First},
-			{at: minute, tokens: 60000, output: 100, limit: -1, read: 29440},
-			{at: 2 * minute, tokens: 61000, turn: true, limit: -1, read: 59136},
-		}},
-		{"an edit", "gpt-5-4", 9600, []step{
-			{tokens: 50000, output: 100, limit: -1, read: 9600, cause: First},
-			{at: minute, tokens: 40000, limit: 20000, read: 19968, cause: Edited},
-			{at: 2 * minute, tokens: 41000, limit: -1, read: 39936},
-		}},
-		{"an edit behind the last whole block loses nothing", "gpt-5-6-sol", 9984, []step{
-			{tokens: 50000, limit: -1, read: 9984, cause: First},
-			{at: minute, tokens: 51000, limit: 49999, read: 48896}, // 49882 - 768 = 47.96 blocks
-		}},
-		{"a compaction leaves the floor", "gpt-5-4", 9600, []step{
-			{tokens: 240000, limit: -1, read: 9600, cause: First},
-			{at: minute, tokens: 20000, limit: 9000, read: 9600, cause: Edited},
-		}},
-		{"a pause", "gpt-5-4", 9600, []step{
-			{tokens: 50000, limit: -1, read: 9600, cause: First},
-			{at: 10 * minute, tokens: 51000, limit: -1, read: 49920},
-			{at: 20*minute + time.Second, tokens: 52000, limit: -1, read: 9600, cause: Expired},
-		}},
-		{"a pause that nothing ends", "glm-5", 0, []step{
-			{tokens: 50000, limit: -1, cause: First},
-			{at: 1000 * time.Hour, tokens: 51000, limit: -1, read: 50000},
-		}},
-		{"too short to be cached", "gpt-5-3-codex", 0, []step{
-			{tokens: 1000, limit: -1, cause: First},
-			{at: minute, tokens: 1100, limit: -1, cause: BelowMinimum},
-			{at: 2 * minute, tokens: 2000, limit: -1, read: 1024},
-		}},
-		{"what the server removed", "deepseek-v4-flash", 0, []step{
-			{tokens: 50000, limit: -1, cause: First},
-			{at: minute, tokens: 46000, shrink: 5000, limit: -1, read: 44928},
-		}},
-		{"each model has its own cache", "gpt-5-4", 0, []step{
-			{tokens: 50000, limit: -1, cause: First},
-			{at: minute, tokens: 51000, limit: -1, model: "gpt-5-5", cause: ModelSwitch},
-			{at: 2 * minute, tokens: 52000, limit: -1, read: 49920},
-		}},
-	} {
+	must.Rows(t, `
+# name | model | floor, and a step a request: what it reads and why not more; minutes after the first, tokens, output, and what came before
+the first request reads what all sessions have in common | gpt-5-4 | 9600
+	9600 first_request: {"tokens": 19000}
+the response is cached: 19000 + 700 - 52 = 19648 = 153.5 blocks | gpt-5-4 | 9600
+	9600 first_request: {"tokens": 19000, "output": 700}
+	19584: {"at": 1, "tokens": 21000}
+the response is not cached: (19000 - 4 - 384) / 512 = 36.4 blocks | gpt-5-5 | 10624
+	10624 first_request: {"tokens": 19000, "output": 700}
+	18816: {"at": 1, "tokens": 21000}
+an offset: (19273 - 118 - 768) / 1024 = 17.96 blocks | gpt-5-6-sol | 9984
+	9984 first_request: {"tokens": 19273, "output": 143}
+	18176: {"at": 1, "tokens": 20389}
+reasoning is dropped at the start of a turn | gpt-5-5 | 10624
+	10624 first_request: {"tokens": 30000, "output": 100}
+	29568: {"at": 1, "tokens": 31000, "output": 900, "reasons": true}
+	30592: {"at": 2, "tokens": 33000, "output": 100}
+	30592 thinking: {"at": 3, "tokens": 32500, "turn": true} # 31000, before the reasoning
+	32128: {"at": 4, "tokens": 34000, "turn": true} # the turn had none
+and is kept by another model | gpt-5-6-sol | 9984
+	9984 first_request: {"tokens": 30000, "output": 100, "reasons": true}
+	29440: {"at": 1, "tokens": 60000, "output": 100}
+	59136: {"at": 2, "tokens": 61000, "turn": true}
+an edit | gpt-5-4 | 9600
+	9600 first_request: {"tokens": 50000, "output": 100}
+	19968 edit: {"at": 1, "tokens": 40000, "limit": 20000}
+	39936: {"at": 2, "tokens": 41000}
+an edit behind the last whole block loses nothing | gpt-5-6-sol | 9984
+	9984 first_request: {"tokens": 50000}
+	48896: {"at": 1, "tokens": 51000, "limit": 49999} # 49882 - 768 = 47.96 blocks
+a compaction leaves the floor | gpt-5-4 | 9600
+	9600 first_request: {"tokens": 240000}
+	9600 edit: {"at": 1, "tokens": 20000, "limit": 9000}
+a pause | gpt-5-4 | 9600
+	9600 first_request: {"tokens": 50000}
+	49920: {"at": 10, "tokens": 51000}
+	9600 ttl: {"at": 20.02, "tokens": 52000}
+a pause that nothing ends | glm-5 | 0
+	0 first_request: {"tokens": 50000}
+	50000: {"at": 60000, "tokens": 51000}
+too short to be cached | gpt-5-3-codex | 0
+	0 first_request: {"tokens": 1000}
+	0 below_minimum: {"at": 1, "tokens": 1100}
+	1024: {"at": 2, "tokens": 2000}
+what the server removed | deepseek-v4-flash | 0
+	0 first_request: {"tokens": 50000}
+	44928: {"at": 1, "tokens": 46000, "shrink": 5000}
+each model has its own cache | gpt-5-4 | 0
+	0 first_request: {"tokens": 50000}
+	0 model_switch: {"at": 1, "tokens": 51000, "model": "gpt-5-5"}
+	49920: {"at": 2, "tokens": 52000}
+`, func(name, model string, floor int, steps []string) {
 		var a Automatic
-		for i, s := range tt.steps {
-			model := tt.model
-			if s.model != "" {
-				model = s.model
+		for _, step := range steps {
+			want, text, _ := strings.Cut(step, ": ")
+			s := struct {
+				At                     float64
+				Tokens, Output, Shrink int
+				Reasons, Turn          bool
+				Limit                  *int
+				Model                  string
+			}{Model: model}
+			must.JSON(t, text, &s)
+			k := kindOf(t, s.Model)
+			if s.Turn {
+				a.NewTurn(s.Model, k)
 			}
-			k := kindOf(t, model)
-			if s.turn {
-				a.NewTurn(model, k)
+			if s.Limit != nil {
+				a.Limit(*s.Limit, Cause{Kind: Edited})
 			}
-			if s.limit >= 0 {
-				a.Limit(s.limit, Cause{Kind: Edited})
-			}
-			a.Shrink(s.shrink)
+			a.Shrink(s.Shrink)
 			split, cause := a.Request(UnmarkedRequest{
-				Start: start.Add(s.at), Model: model, Kind: k, Tokens: s.tokens, Output: s.output, Floor: tt.floor, Reasons: s.reasons,
+				Start: start.Add(time.Duration(s.At * float64(time.Minute))), Model: s.Model, Kind: k, Tokens: s.Tokens, Output: s.Output, Floor: floor, Reasons: s.Reasons,
 			})
-			if want := (Split{Read: s.read, Uncached: s.tokens - s.read}); split != want || cause.Kind != s.cause {
-				t.Errorf("%s: request %d: %+v, %q; want %+v, %q", tt.name, i+1, split, cause.Kind, want, s.cause)
-			}
+			must.Equal(t, strings.TrimSpace(fmt.Sprint(split.Read, " ", cause.Kind)), want, name, step)
+			must.Equal(t, split, Split{Read: split.Read, Uncached: s.Tokens - split.Read}, name, step)
 		}
-	}
+	})
 }
 
 // TestBranchAutomatic: the request of a compaction itself reads what it has in common with the conversation, which then lives on

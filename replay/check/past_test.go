@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage"
 	"github.com/ctxkit/ctxkit/replay"
 	"github.com/ctxkit/ctxkit/replay/compare"
+	"github.com/ctxkit/ctxkit/replay/exact"
 )
 
 // TestRebuild holds that every built-in policy can be made anew of what a baseline has of it, and does the same.
@@ -28,7 +30,7 @@ func TestRebuild(t *testing.T) {
 		}
 		p := must.Get(preset.Load(name, reg))(t)
 		conf := &Config{Cases: []Case{{Name: "x"}}}
-		b := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
+		b := baseline(conf, result(p, "a.jsonl", ""))
 		if b.Plan(conf, &CaseResult{Session: "a.jsonl", Policy: p}) != nil {
 			t.Errorf("%s: the policy is another one than in its baseline", name)
 		}
@@ -57,68 +59,85 @@ func replayed(t *testing.T, rec *replay.Record, p *policy.Policy) []byte {
 
 // TestSplit holds that what ctxkit changed and what the policy changed are told apart, and that only the second fails.
 func TestSplit(t *testing.T) {
-	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
+	conf := cases(t, "[{policy: ./mine.yaml, name: x}]")
 	was, now := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n"), decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\nset: {opencode_prune.protect: 30000}\n")
-	cost := func(x float64) map[string]float64 { return map[string]float64{"cost_usd": x} }
-	outcome := func(x float64, events ...string) *OldResult {
-		return &OldResult{Outcome: result(was, "", cost(x), events...).Outcome, Settings: was.Resolved()}
-	}
-	for _, c := range []struct {
-		name   string
-		tool   string
-		policy *policy.Policy
-		after  float64 // the cost; 100 in the baseline
-		events []string
-		old    *OldResult // what the baseline's policy does now
-		status Verdict
-		failed bool
-		want   []string // in the message
-	}{
-		{"nothing", "1.0", was, 100, nil, nil, OK, false, nil},
-		{"the policy, for the worse", "1.0", now, 101, nil, outcome(100), Worse, true, []string{"cost_usd 100.0000 -> 101.0000", "opencode_prune.protect 40000 -> 30000"}},
-		{"ctxkit, for the worse", "1.1", was, 101, nil, nil, OK, false, []string{"by ctxkit itself: cost_usd 100.0000 -> 101.0000 (+1.0000, +1.00%)"}},
-		{"ctxkit, its events", "1.1", was, 100, []string{otherEvent}, nil, OK, false, []string{"by ctxkit itself: first differing event 0"}},
-		{"both, for the worse", "1.1", now, 103, nil, outcome(102), Worse, true, []string{"; cost_usd 102.0000 -> 103.0000 (+1.0000", "by ctxkit itself: cost_usd 100.0000 -> 102.0000 (+2.0000"}},
-		{"ctxkit worse, the policy better", "1.1", now, 101, nil, outcome(102), Better, false, []string{"; cost_usd 102.0000 -> 101.0000 (-1.0000", "by ctxkit itself: cost_usd 100.0000 -> 102.0000"}},
-		{"ctxkit better, the policy worse", "1.1", now, 99, nil, outcome(98), Worse, true, []string{"; cost_usd 98.0000 -> 99.0000", "by ctxkit itself: cost_usd 100.0000 -> 98.0000"}},
-		{"ctxkit, and the policy to no effect", "1.1", now, 102, nil, outcome(102), OK, false, []string{"by ctxkit itself: cost_usd 100.0000 -> 102.0000"}},
-		{"a newer ctxkit, the policy alone", "1.1", now, 101, nil, outcome(100), Worse, true, []string{"; cost_usd 100.0000 -> 101.0000"}},
-		{"the old policy cannot be replayed", "1.1", now, 101, nil, &OldResult{Err: errors.New("there is no stage x")}, Worse, true,
-			[]string{"ctxkit itself has changed from 1.0 to 1.1, and cannot replay the baseline's policy (there is no stage x)"}},
-		{"another build of the same version", "1.0", now, 101, nil, outcome(102), Worse, true, []string{"; cost_usd 100.0000 -> 101.0000", "the baseline's own policy does not do what the baseline says", "was edited, or made by another build"}},
-	} {
-		old := NewBaseline(conf, []CaseResult{result(was, "a.jsonl", cost(100))}, "1.0")
-		r := result(c.policy, "a.jsonl", cost(c.after), c.events...)
-		r.Old = c.old
-		report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: c.tool, Update: "update"})
+	cost := func(x float64) string { return fmt.Sprintf(`{"cost_usd": %v}`, x) }
+	must.Rows(t, `
+# name | version of ctxkit | the policy is another | cost, of 100 in the baseline | cost of the baseline's policy now; 0: it is not replayed, -1: it cannot be | verdict | and a step for words of the message
+nothing | 1.0 | false | 100 | 0 | ok
+the policy, for the worse | 1.0 | true | 101 | 100 | worse fails
+	cost_usd 100.0000 -> 101.0000
+	opencode_prune.protect 40000 -> 30000
+ctxkit, for the worse | 1.1 | false | 101 | 0 | ok
+	by ctxkit itself: cost_usd 100.0000 -> 101.0000 (+1.0000, +1.00%)
+ctxkit, its events | 1.1 | false | 100 | 0 | ok
+	by ctxkit itself: first differing event 0
+both, for the worse | 1.1 | true | 103 | 102 | worse fails
+	; cost_usd 102.0000 -> 103.0000 (+1.0000
+	by ctxkit itself: cost_usd 100.0000 -> 102.0000 (+2.0000
+ctxkit worse, the policy better | 1.1 | true | 101 | 102 | better
+	; cost_usd 102.0000 -> 101.0000 (-1.0000
+	by ctxkit itself: cost_usd 100.0000 -> 102.0000
+ctxkit better, the policy worse | 1.1 | true | 99 | 98 | worse fails
+	; cost_usd 98.0000 -> 99.0000
+	by ctxkit itself: cost_usd 100.0000 -> 98.0000
+ctxkit, and the policy to no effect | 1.1 | true | 102 | 102 | ok
+	by ctxkit itself: cost_usd 100.0000 -> 102.0000
+a newer ctxkit, the policy alone | 1.1 | true | 101 | 100 | worse fails
+	; cost_usd 100.0000 -> 101.0000
+the old policy cannot be replayed | 1.1 | true | 101 | -1 | worse fails
+	ctxkit itself has changed from 1.0 to 1.1, and cannot replay the baseline's policy (there is no stage x)
+another build of the same version | 1.0 | true | 101 | 102 | worse fails
+	; cost_usd 100.0000 -> 101.0000
+	the baseline's own policy does not do what the baseline says
+	was edited, or made by another build
+`, func(name, tool string, another bool, after, before float64, verdict string, words []string) {
+		pol := was
+		if another {
+			pol = now
+		}
+		var events []string
+		if strings.HasSuffix(name, "events") {
+			events = []string{otherEvent}
+		}
+		old := baseline(conf, result(was, "a.jsonl", cost(100)))
+		r := result(pol, "a.jsonl", cost(after), events...)
+		if before > 0 {
+			r.Old = &OldResult{Outcome: result(was, "", cost(before)).Outcome, Settings: was.Resolved()}
+		} else if before < 0 {
+			r.Old = &OldResult{Err: errors.New("there is no stage x")}
+		}
+		report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: tool, Update: "update"})
 		s := report.Cases[0].Sessions[0]
 		text := s.Message()
-		if one := report.Cases[0]; one.Status != c.status || one.Fails != c.failed || report.Passed == c.failed {
-			t.Errorf("%s: %s, fails %v, passed %v: %s", c.name, one.Status, one.Fails, report.Passed, text)
+		one, got := report.Cases[0], ""
+		if one.Fails {
+			got = " fails"
 		}
-		split := strings.Contains(strings.Join(c.want, ""), "by ctxkit itself")
-		for _, want := range c.want {
+		must.Both(string(one.Status)+got, report.Passed)(t, verdict, !one.Fails, name, text)
+		split := strings.Contains(strings.Join(words, ""), "by ctxkit itself")
+		for _, want := range words {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s: %q, want %q in it", c.name, text, want)
+				t.Errorf("%s: %q, want %q in it", name, text, want)
 			}
 		}
 		if notes := strings.Join(report.Notes, "; "); (s.ByTool != nil) != split || strings.Contains(notes, "ctxkit itself changed 1 of 1 replays, which fails nothing: update takes its figures") != split {
-			t.Errorf("%s: by ctxkit %v, notes %q", c.name, s.ByTool, notes)
+			t.Errorf("%s: by ctxkit %v, notes %q", name, s.ByTool, notes)
 		}
-	}
+	})
 }
 
 // TestSplitKeys holds that a key which only one version of ctxkit knows is no change of the policy.
 func TestSplitKeys(t *testing.T) {
-	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
+	conf := cases(t, "[{policy: ./mine.yaml, name: x}]")
 	p := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
-	old := NewBaseline(conf, []CaseResult{result(p, "a.jsonl", nil)}, "1.0")
+	old := baseline(conf, result(p, "a.jsonl", ""))
 	plan := old.Cases[0].Policies["mine"]
 	delete(plan.Settings, "opencode_prune.turns")
 	plan.Settings["opencode_prune.gone"] = "1"
 	old.Cases[0].Policies["mine"] = plan
 	reg := must.Get(stage.Registry())(t)
-	r := result(p, "a.jsonl", nil)
+	r := result(p, "a.jsonl", "")
 	q := must.Get(old.Plan(conf, &r).Rebuild(reg))(t)
 	r.Old = &OldResult{Outcome: r.Outcome, Settings: q.Resolved()}
 	report := Judge(conf, []CaseResult{r}, old, CheckRun{Tool: "1.1"})
@@ -129,65 +148,60 @@ func TestSplitKeys(t *testing.T) {
 
 // TestEffect holds what is said of a policy that was changed, and of stages that do nothing.
 func TestEffect(t *testing.T) {
-	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
+	conf := cases(t, "[{policy: ./mine.yaml, name: x}]")
 	const base = "extends: opencode-1.1.36\n"
 	file := func(text string, session string, events ...string) CaseResult {
-		r := result(decodePolicy(t, "mine.yaml", text), session, nil, events...)
+		r := result(decodePolicy(t, "mine.yaml", text), session, "", events...)
 		r.Files = map[string]string{"mine.yaml": ContentHash([]byte(text))}
 		for _, s := range r.Policy.Stages {
 			r.Acted = append(r.Acted, s.Definition.Name)
 		}
 		return r
 	}
-	for _, c := range []struct {
-		name   string
-		text   string
-		change func(r []CaseResult)
-		was    string // how the baseline names the policy
-		effect Effect
-		lines  []string
-	}{
-		{"as it was", base, nil, "", "", nil},
-		{"another value that no session shows", base + "set: {opencode_prune.protect: 40001}\n", nil, "", EffectUnseen, []string{"changed: opencode_prune.protect 40000 -> 40001 (mine.yaml:2); no session here can tell"}},
-		{"the cache", base + "set: {cache.ttl: 1h}\n", nil, "", EffectUnseen, []string{"changed: cache.ttl 5m -> 1h (mine.yaml:2); no session here can tell: keys of the cache count under cache: own alone"}},
-		{"another value, and one event", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[1].Events = []string{oneEvent} }, "", EffectSeen, nil},
-		{"another value, and a figure within its tolerance", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Values[slices.Index(compare.Names(), "calls")] = decimal(101) }, "", EffectSeen, nil},
-		{"a comment", "# mine\n" + base, nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
-		{"a name", base + "name: other\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
-		{"about", base + "about: other words\n", nil, "", EffectNone, []string{"mine.yaml changed: the policy does the same"}},
-		{"what names it", base, nil, "opencode", EffectNone, []string{"./mine.yaml in place of opencode: the policy does the same"}},
-		{"a stage that does nothing", base, func(r []CaseResult) {
+	changes := map[string]func(r []CaseResult){
+		"event":  func(r []CaseResult) { r[1].Events = []string{oneEvent} },
+		"figure": func(r []CaseResult) { r[0].Values[slices.Index(compare.Names(), "calls")] = exact.Of(101, 0) },
+		"idle stage": func(r []CaseResult) {
 			r[0].Acted, r[1].Acted = slices.DeleteFunc(r[0].Acted, func(s string) bool { return s == "opencode_prune" }), nil
-		}, "", "", []string{"no session here makes opencode_prune act"}},
-		{"a new session alone", base + "set: {opencode_prune.protect: 40001}\n", func(r []CaseResult) { r[0].Session, r[1].Session = "y", "z" }, "", "", nil},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			old := NewBaseline(conf, []CaseResult{file(base, "a.jsonl"), file(base, "b.jsonl")}, "1.0")
-			if c.was != "" {
-				old.Cases[0].Policy = c.was
-			}
-			now := []CaseResult{file(c.text, "a.jsonl"), file(c.text, "b.jsonl")}
-			if c.change != nil {
-				c.change(now)
-			}
-			one := Judge(conf, now, old, CheckRun{Tool: "1.0"}).Cases[0]
-			if one.Effect != c.effect || !slices.Equal(one.Lines(), c.lines) {
-				t.Errorf("%q, %q", one.Effect, one.Lines())
-			}
-			if passes := c.effect != EffectSeen && one.Status != Stale; passes == one.Fails {
-				t.Errorf("fails: %v", one.Fails)
-			}
-		})
+		},
+		"sessions": func(r []CaseResult) { r[0].Session, r[1].Session = "y", "z" },
 	}
+	must.Rows(t, `
+# name | the policy; BASE is as in the baseline | what else is another | its name in the baseline | effect | line
+as it was | BASE | "" | ./mine.yaml | "" | ""
+another value that no session shows | "BASE\nset: {opencode_prune.protect: 40001}" | "" | ./mine.yaml | unseen | changed: opencode_prune.protect 40000 -> 40001 (mine.yaml:2); no session here can tell
+the cache | "BASE\nset: {cache.ttl: 1h}" | "" | ./mine.yaml | unseen | changed: cache.ttl 5m -> 1h (mine.yaml:2); no session here can tell: keys of the cache count under cache: own alone
+another value, and one event | "BASE\nset: {opencode_prune.protect: 40001}" | event | ./mine.yaml | seen | ""
+another value, and a figure within its tolerance | "BASE\nset: {opencode_prune.protect: 40001}" | figure | ./mine.yaml | seen | ""
+a comment | "#\u0020mine\nBASE" | "" | ./mine.yaml | none | mine.yaml changed: the policy does the same
+a name | "BASE\nname: other" | "" | ./mine.yaml | none | mine.yaml changed: the policy does the same
+about | "BASE\nabout: other words" | "" | ./mine.yaml | none | mine.yaml changed: the policy does the same
+what names it | BASE | "" | opencode | none | ./mine.yaml in place of opencode: the policy does the same
+a stage that does nothing | BASE | idle stage | ./mine.yaml | "" | no session here makes opencode_prune act
+a new session alone | "BASE\nset: {opencode_prune.protect: 40001}" | sessions | ./mine.yaml | "" | ""
+`, func(name, text, change, was string, effect Effect, line string) {
+		text = strings.Replace(text, "BASE", strings.TrimSpace(base), 1) + "\n"
+		old := baseline(conf, file(base, "a.jsonl"), file(base, "b.jsonl"))
+		old.Cases[0].Policy = was
+		now := []CaseResult{file(text, "a.jsonl"), file(text, "b.jsonl")}
+		if change != "" {
+			changes[change](now)
+		}
+		one := Judge(conf, now, old, CheckRun{Tool: "1.0"}).Cases[0]
+		must.Both(one.Effect, strings.Join(one.Lines(), "; "))(t, effect, line, name)
+		if passes := effect != EffectSeen && one.Status != Stale; passes == one.Fails {
+			t.Errorf("%s: fails: %v", name, one.Fails)
+		}
+	})
 }
 
 // TestFaultLimits holds that a fault fails without a baseline, but for one that is allowed.
 func TestFaultLimits(t *testing.T) {
-	none := map[string]float64{"refused": 0, "violations": 0, "preserved_thinking": 0, "thrash": 0, "failed_compactions": 0}
+	none := `{"refused": 0, "violations": 0, "preserved_thinking": 0, "thrash": 0, "failed_compactions": 0}`
 	for allow, failing := range map[string]int{"[]": 5, "[thrash]": 4, "[thrash, refused]": 3} {
 		conf := must.Get(Decode("c.yaml", []byte("version: 1\nsessions: a\nallow: [violations]\ncases: [{policy: none, allow: "+allow+"}]")))(t)
 		p := decodePolicy(t, "p.yaml", "stages: []")
-		s := Judge(conf, []CaseResult{result(p, "a.jsonl", nil)}, nil, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]
+		s := judgeOne(conf, nil, result(p, "a.jsonl", ""))
 		broken := 0
 		for _, f := range s.Figures {
 			if f.Status == Broken {
@@ -197,7 +211,7 @@ func TestFaultLimits(t *testing.T) {
 		if broken != failing || s.Status != Broken || !strings.Contains(s.Message(), "preserved_thinking 100, wanted 0, or allow: [preserved_thinking]") {
 			t.Errorf("allow %s: %d fail: %s", allow, broken, s.Message())
 		}
-		if s := Judge(conf, []CaseResult{result(p, "a.jsonl", none)}, nil, CheckRun{Tool: "1.0"}).Cases[0].Sessions[0]; s.Status != OK || len(s.Figures) > 0 {
+		if s := judgeOne(conf, nil, result(p, "a.jsonl", none)); s.Status != OK || len(s.Figures) > 0 {
 			t.Errorf("allow %s, without a fault: %s", allow, s.Message())
 		}
 	}
@@ -244,8 +258,8 @@ func TestLocks(t *testing.T) {
 	}
 	before, now := named("2026-03-01"), named("2026-10-03")
 	conf := &Config{Cases: []Case{{Name: "x", Policy: TextLine{Text: "opencode"}}}}
-	b := NewBaseline(conf, []CaseResult{result(before, "a.jsonl", nil)}, "1.0")
-	r := result(now, "a.jsonl", nil)
+	b := baseline(conf, result(before, "a.jsonl", ""))
+	r := result(now, "a.jsonl", "")
 	plan := b.Plan(conf, &r)
 	if plan == nil || !b.Locks(conf, &r, plan) {
 		t.Fatalf("%+v: the release of the baseline does not run", plan)
@@ -253,7 +267,7 @@ func TestLocks(t *testing.T) {
 	if b.Locks(&Config{Cases: []Case{{Name: "x", Policy: TextLine{Text: "opencode@latest"}}}}, &r, plan) {
 		t.Error("another name is not as it was in the baseline")
 	}
-	ran := result(before, "a.jsonl", nil)
+	ran := result(before, "a.jsonl", "")
 	ran.Now = now.Name
 	report := Judge(conf, []CaseResult{ran}, b, CheckRun{Tool: "1.0", Update: "ctxkit check --update"})
 	want := "mine.yaml means opencode-2.0.21 now; opencode-1.1.60 ran, as in the baseline: ctxkit check --update takes the other"

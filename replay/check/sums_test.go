@@ -33,10 +33,10 @@ anything                    | expect: {cost_usd: any} | [150, 150]              
 		var was, now []CaseResult
 		for i, cost := range theCost {
 			name := fmt.Sprintf("%d.jsonl", i)
-			was = append(was, result(p, name, nil))
-			figures := map[string]float64{"cost_usd": cost}
+			was = append(was, result(p, name, ""))
+			figures := fmt.Sprintf(`{"cost_usd": %v}`, cost)
 			if i == 0 {
-				figures["refetch_usd"], figures["misses"] = refetch, refetch
+				figures = fmt.Sprintf(`{"cost_usd": %v, "refetch_usd": %v, "misses": %[2]v}`, cost, refetch)
 			}
 			now = append(now, result(p, name, figures))
 		}
@@ -50,12 +50,12 @@ anything                    | expect: {cost_usd: any} | [150, 150]              
 
 // TestAssumption holds that another assumption is told apart from another policy, and fails nothing.
 func TestAssumption(t *testing.T) {
-	conf := must.Get(Decode("c.yaml", []byte(head+"cases: [{policy: ./mine.yaml, name: x}]")))(t)
+	conf := cases(t, "[{policy: ./mine.yaml, name: x}]")
 	was := decodePolicy(t, "mine.yaml", "extends: opencode-1.1.36\n")
-	old := NewBaseline(conf, []CaseResult{result(was, "a.jsonl", nil)}, "1.0")
+	old := baseline(conf, result(was, "a.jsonl", ""))
 	const assumed = "extends: opencode-1.1.36\nset: {opencode_compaction.summary: [{fixed: 300}]"
 	cost := func(text string, x float64) CaseResult {
-		return result(decodePolicy(t, "mine.yaml", text), "a.jsonl", map[string]float64{"cost_usd": x})
+		return result(decodePolicy(t, "mine.yaml", text), "a.jsonl", fmt.Sprintf(`{"cost_usd": %v}`, x))
 	}
 
 	r := cost(assumed+"}\n", 150)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -181,30 +182,43 @@ func TestReadRowsErrors(t *testing.T) {
 	if row < 0 || len(good) < 4 {
 		t.Fatalf("%d lines, a row at %d", len(good), row)
 	}
-	for name, c := range map[string]struct {
-		at   int // the line, from 0
-		edit func(line string) string
-		want string
-	}{
-		"no rows":        {0, func(string) string { return "{}\n" }, "line 1: no rows of a comparison: the first line is none of ctxkit.rows/v1"},
-		"next version":   {0, func(s string) string { return strings.Replace(s, "rows/v1", "rows/v2", 1) }, "line 1: no rows of a comparison"},
-		"other figures":  {0, func(s string) string { return strings.Replace(s, `"requests"`, `"asks"`, 1) }, "line 1: the rows have other figures"},
-		"unknown member": {0, func(s string) string { return strings.Replace(s, `"build"`, `"built"`, 1) }, "unknown field"},
-		"shard":          {0, func(s string) string { return strings.Replace(s, `"shard":1`, `"shard":2`, 1) }, "line 1: shard 2 of 1"},
-		"cut":            {len(good) - 1, func(string) string { return "" }, "the rows end too early: "},
-		"half a line":    {len(good) - 1, func(s string) string { return s[:len(s)/2] }, fmt.Sprintf("line %d: ", len(good))},
-		"twice":          {row, func(s string) string { return s + s }, "there are more than"},
-		"empty line":     {1, func(string) string { return "{\"input\":0}\n" }, "line 2: want one of warning, failed, empty and row"},
-		"input":          {1, func(string) string { return "{\"input\":5,\"failed\":\"x\"}\n" }, "line 2: input 5 of 5"},
-		"order":          {len(good) - 1, func(string) string { return "{\"input\":0,\"failed\":\"x\"}\n" }, "input 0 is behind input"},
-		"figures":        {row, func(s string) string { return strings.Replace(s, `"values":[[`, `"values":[["1",`, 1) }, "values: "},
-		"policies":       {row, func(s string) string { return strings.Replace(s, `"apart":[`, `"apart":[1,`, 1) }, "apart: 3 of 2 policies"},
-		"two values":     {1, func(s string) string { return strings.TrimSpace(s) + " 1\n" }, "line 2: there is more on the line than one value"},
-	} {
+	must.Rows(t, `
+# what is wrong | line: its number from 0, "row" or "last" | what of it, all where nothing is named | what it is then | what is said; LAST is the number of lines
+no rows        | 0    | "" | {} | line 1: no rows of a comparison: the first line is none of ctxkit.rows/v1
+next version   | 0    | rows/v1 | rows/v2 | line 1: no rows of a comparison
+other figures  | 0    | "\"requests\"" | "\"asks\"" | line 1: the rows have other figures
+unknown member | 0    | "\"build\"" | "\"built\"" | unknown field
+shard          | 0    | "\"shard\":1" | "\"shard\":2" | line 1: shard 2 of 1
+cut            | last | "" | "" | "the rows end too early: "
+half a line    | last | HALF | "" | "line LAST: "
+twice          | row  | TWICE | "" | there are more than
+empty line     | 1    | "" | {"input":0} | line 2: want one of warning, failed, empty and row
+input          | 1    | "" | {"input":5,"failed":"x"} | line 2: input 5 of 5
+order          | last | "" | {"input":0,"failed":"x"} | input 0 is behind input
+figures        | row  | "\"values\":[[" | "\"values\":[[\"1\"," | "values: "
+policies       | row  | "\"apart\":[" | "\"apart\":[1," | apart: 3 of 2 policies
+two values     | 1    | "\n" | " 1\n" | line 2: there is more on the line than one value
+`, func(name, line, from, to, want string) {
 		lines := slices.Clone(good)
-		lines[c.at] = c.edit(lines[c.at])
-		must.Fail(compare.ReadRows(strings.NewReader(strings.Join(lines, ""))))(t, c.want, name)
-	}
+		n, err := strconv.Atoi(line)
+		if err != nil {
+			n = map[string]int{"row": row, "last": len(good) - 1}[line]
+		}
+		switch s := lines[n]; {
+		case from == "HALF":
+			lines[n] = s[:len(s)/2]
+		case from == "TWICE":
+			lines[n] = s + s
+		case from != "":
+			must.Equal(t, strings.Contains(s, from), true, name)
+			lines[n] = strings.Replace(s, from, to, 1)
+		case to == "":
+			lines[n] = ""
+		default:
+			lines[n] = to + "\n"
+		}
+		must.Fail(compare.ReadRows(strings.NewReader(strings.Join(lines, ""))))(t, strings.Replace(want, "LAST", strconv.Itoa(len(good)), 1), name)
+	})
 }
 
 // TestMergeRows holds that shards in any order are the whole, and what is refused.

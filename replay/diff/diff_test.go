@@ -2,6 +2,9 @@ package diff_test
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -57,12 +60,6 @@ func put(at int, item policy.ItemID, text string) policy.Edit {
 	return policy.Edit{Request: at, Kind: policy.KindClear, Target: policy.Target{Item: item}, New: &c}
 }
 
-func summary(at int, label string, keep ...policy.ItemID) policy.Edit {
-	return policy.Edit{Request: at, Kind: policy.KindSummarize, Keep: keep, Insert: []policy.Synthetic{
-		{Role: "user", Label: label, Summary: true, Contents: []policy.Content{policy.NewContent(jsonl.KindText, label)}},
-	}}
-}
-
 // rows is a diff in short: message, left status, right status, same or not.
 func rows(d *diff.Diff) (out []string) {
 	for _, m := range d.Messages {
@@ -76,94 +73,103 @@ func rows(d *diff.Diff) (out []string) {
 }
 
 func TestCompare(t *testing.T) {
-	for _, tt := range []struct {
-		name        string
-		left, right []policy.Edit
-		want        []string
-	}{
-		{"nothing", nil, nil, []string{"a kept kept =", "b kept kept =", "c kept kept =", "d kept kept ="}},
-		{"cleared", nil, []policy.Edit{put(2, 1, "gone")}, []string{"a kept kept =", "b kept cleared", "c kept kept =", "d kept kept ="}},
-		{"removed", nil, []policy.Edit{{Request: 3, Kind: policy.KindRemove, Items: []policy.ItemID{1, 2}}}, []string{"a kept kept =", "b kept removed", "c kept removed", "d kept kept ="}},
-		{"what was summarised stands before its summary", nil, []policy.Edit{summary(3, "so far", 2)}, []string{"a kept summarised", "b kept summarised", "synthetic-1 absent added", "c kept kept =", "d kept kept ="}},
-		{"a span's placeholder", nil, []policy.Edit{{Request: 3, Kind: policy.KindCollapse, Items: []policy.ItemID{0, 1}, Insert: summary(0, "span").Insert}},
-			[]string{"a kept collapsed", "b kept collapsed", "synthetic-1 absent added", "c kept kept =", "d kept kept ="}},
-		{"an attachment", nil, []policy.Edit{{Request: 4, Kind: policy.KindAttach, Insert: summary(0, "file").Insert}}, []string{"a kept kept =", "b kept kept =", "c kept kept =", "d kept kept =", "synthetic-1 absent added"}},
-		{"the server's own", nil, []policy.Edit{{Request: 3, Kind: policy.KindServerClear, Target: policy.Target{Item: 0}}}, []string{"a kept cleared", "b kept kept =", "c kept kept =", "d kept kept ="}},
-		{"a cache edit", nil, []policy.Edit{{Request: 3, Kind: policy.KindCacheEdit, Target: policy.Target{Item: 0}, Carrier: 2}}, []string{"a kept dropped", "b kept kept =", "c kept kept =", "d kept kept ="}},
-		{"a tag", nil, []policy.Edit{{Request: 3, Kind: policy.KindTag, Target: policy.Target{Item: 2, Block: -1}, New: put(0, 0, "tag").New}}, []string{"a kept kept =", "b kept kept =", "c kept tagged", "d kept kept ="}},
-		{"two policies, the same edit", []policy.Edit{put(2, 1, "gone")}, []policy.Edit{put(3, 1, "gone")}, []string{"a kept kept =", "b cleared cleared =", "c kept kept =", "d kept kept ="}},
-		{"two policies, another edit", []policy.Edit{put(2, 1, "gone")}, []policy.Edit{put(3, 1, "went")}, []string{"a kept kept =", "b cleared cleared", "c kept kept =", "d kept kept ="}},
-		{"two summaries alike", []policy.Edit{summary(3, "so far", 2)}, []policy.Edit{summary(4, "so far", 3)},
-			[]string{"a summarised summarised =", "b summarised summarised =", "c kept summarised", "synthetic-1 added added =", "d kept kept ="}},
-		{"two summaries", []policy.Edit{summary(3, "one", 2)}, []policy.Edit{summary(3, "two", 2)},
-			[]string{"a summarised summarised =", "b summarised summarised =", "synthetic-1 added absent", "synthetic-1 absent added", "c kept kept =", "d kept kept ="}},
-		{"only the left compacts", []policy.Edit{summary(4, "one", 3)}, nil, []string{"a summarised kept", "b summarised kept", "c summarised kept", "synthetic-1 added absent", "d kept kept ="}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conv := said(4)
-			d := must.Get(diff.Compare(viewAt(t, conv, 4, tt.left...), viewAt(t, conv, 4, tt.right...)))(t)
-			must.Equal(t, rows(d), tt.want)
-			before, after, messages := 0, 0, 0
-			for _, r := range d.Stat() {
-				before, after, messages = before+r.Before, after+r.After, messages+r.Messages
-			}
-			if before != d.Before || after != d.After || messages != len(d.Messages) {
-				t.Errorf("the rows come to %d, %d and %d messages, the views to %d, %d and %d", before, after, messages, d.Before, d.After, len(d.Messages))
-			}
-		})
-	}
+	must.Rows(t, `
+# name | edits of the left view | of the right | the rows; synthetic-1 is what an edit made
+nothing | "" | "" | a kept kept =, b kept kept =, c kept kept =, d kept kept =
+cleared | "" | 2 clear 1 gone | a kept kept =, b kept cleared, c kept kept =, d kept kept =
+removed | "" | 3 remove 1 2 | a kept kept =, b kept removed, c kept removed, d kept kept =
+what was summarised stands before its summary | "" | 3 summarize 2 so far | a kept summarised, b kept summarised, synthetic-1 absent added, c kept kept =, d kept kept =
+a span's placeholder | "" | 3 collapse 0 1 span | a kept collapsed, b kept collapsed, synthetic-1 absent added, c kept kept =, d kept kept =
+an attachment | "" | 4 attach file | a kept kept =, b kept kept =, c kept kept =, d kept kept =, synthetic-1 absent added
+the server's own | "" | 3 server_clear 0 | a kept cleared, b kept kept =, c kept kept =, d kept kept =
+a cache edit | "" | 3 cache_edit 0 | a kept dropped, b kept kept =, c kept kept =, d kept kept =
+a tag | "" | 3 tag 2 tag | a kept kept =, b kept kept =, c kept tagged, d kept kept =
+two policies, the same edit | 2 clear 1 gone | 3 clear 1 gone | a kept kept =, b cleared cleared =, c kept kept =, d kept kept =
+two policies, another edit | 2 clear 1 gone | 3 clear 1 went | a kept kept =, b cleared cleared, c kept kept =, d kept kept =
+two summaries alike | 3 summarize 2 so far | 4 summarize 3 so far | a summarised summarised =, b summarised summarised =, c kept summarised, synthetic-1 added added =, d kept kept =
+two summaries | 3 summarize 2 one | 3 summarize 2 two | a summarised summarised =, b summarised summarised =, synthetic-1 added absent, synthetic-1 absent added, c kept kept =, d kept kept =
+only the left compacts | 4 summarize 3 one | "" | a summarised kept, b summarised kept, c summarised kept, synthetic-1 added absent, d kept kept =
+`, func(name, left, right, want string) {
+		conv := said(4)
+		d := must.Get(diff.Compare(viewAt(t, conv, 4, edited(t, left)...), viewAt(t, conv, 4, edited(t, right)...)))(t)
+		must.Equal(t, strings.Join(rows(d), ", "), want, name)
+		before, after, messages := 0, 0, 0
+		for _, r := range d.Stat() {
+			before, after, messages = before+r.Before, after+r.After, messages+r.Messages
+		}
+		must.Equal(t, [...]int{before, after, messages}, [...]int{d.Before, d.After, len(d.Messages)}, name)
+	})
 }
 
 func TestBetween(t *testing.T) {
-	drop := policy.Edit{Request: 4, Kind: policy.KindCacheEdit, Target: policy.Target{Item: 1}, Carrier: 2}
-	clear := policy.Edit{Request: 4, Kind: policy.KindServerClear, Target: policy.Target{Item: 1}}
-	for _, tt := range []struct {
-		name  string
-		edits []policy.Edit
-		want  *diff.First
-		rows  []string
-	}{
-		{"it only grew", nil, nil, []string{"a kept kept =", "b kept kept =", "c kept kept =", "d absent said"}},
-		{"edited before", []policy.Edit{put(3, 1, "gone")}, nil, []string{"a kept kept =", "b cleared cleared =", "c kept kept =", "d absent said"}},
-		{"edited since", []policy.Edit{put(4, 1, "gone")}, &diff.First{Message: "b", Line: 2, About: "text", Side: diff.Side{Status: diff.Cleared, Tokens: 1, Stage: "s"}, Prefix: 1, Sent: 3},
-			[]string{"a kept kept =", "b kept cleared", "c kept kept =", "d absent said"}},
-		{"by the server", []policy.Edit{clear}, &diff.First{Message: "b", Line: 2, About: "text", Side: diff.Side{Status: diff.Cleared, Stage: "s", Server: true}, Prefix: 1, Sent: 3},
-			[]string{"a kept kept =", "b kept cleared", "c kept kept =", "d absent said"}},
-		{"a cache edit keeps the prefix", []policy.Edit{drop}, nil, []string{"a kept kept =", "b kept dropped", "c kept kept =", "d absent said"}},
-		{"compacted since", []policy.Edit{summary(4, "so far", 3)}, &diff.First{Message: "a", Line: 1, About: "prompt", Block: -1, Side: diff.Side{Status: diff.Summarised, Stage: "s"}, Sent: 3},
-			[]string{"a kept summarised", "b kept summarised", "c kept summarised", "synthetic-1 absent added", "d absent said"}},
-		{"the same summary as before", []policy.Edit{summary(3, "so far", 2)}, nil, []string{"a summarised summarised =", "b summarised summarised =", "synthetic-1 added added =", "c kept kept =", "d absent said"}},
-		{"an early message removed", []policy.Edit{{Request: 4, Kind: policy.KindRemove, Items: []policy.ItemID{0}}}, &diff.First{Message: "a", Line: 1, About: "prompt", Block: -1, Side: diff.Side{Status: diff.Removed, Stage: "s"}, Sent: 3},
-			[]string{"a kept removed", "b kept kept =", "c kept kept =", "d absent said"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conv := said(4)
-			for i := range tt.edits {
-				tt.edits[i].Reason = ""
-			}
-			d := must.Get(diff.Between(viewAt(t, conv, 3, before(tt.edits, 4)...), viewAt(t, conv, 4, tt.edits...)))(t)
-			if d.First != nil {
-				d.First.Side.Request = 0
-			}
-			must.Equal(t, d.First, tt.want)
-			must.Equal(t, rows(d), tt.rows)
-		})
-	}
+	must.Rows(t, `
+# name | edits | the first that differs | rows
+it only grew | "" | null | a kept kept =, b kept kept =, c kept kept =, d absent said
+edited before | 3 clear 1 gone | null | a kept kept =, b cleared cleared =, c kept kept =, d absent said
+edited since | 4 clear 1 gone | {"message": "b", "line": 2, "about": "text", "change": {"status": "cleared", "tokens": 1, "stage": "s"}, "prefix_tokens": 1, "sent_tokens": 3} | a kept kept =, b kept cleared, c kept kept =, d absent said
+by the server | 4 server_clear 1 | {"message": "b", "line": 2, "about": "text", "change": {"status": "cleared", "stage": "s", "server": true}, "prefix_tokens": 1, "sent_tokens": 3} | a kept kept =, b kept cleared, c kept kept =, d absent said
+a cache edit keeps the prefix | 4 cache_edit 1 | null | a kept kept =, b kept dropped, c kept kept =, d absent said
+compacted since | 4 summarize 3 so far | {"message": "a", "line": 1, "about": "prompt", "block": -1, "change": {"status": "summarised", "stage": "s"}, "sent_tokens": 3} | a kept summarised, b kept summarised, c kept summarised, synthetic-1 absent added, d absent said
+the same summary as before | 3 summarize 2 so far | null | a summarised summarised =, b summarised summarised =, synthetic-1 added added =, c kept kept =, d absent said
+an early message removed | 4 remove 0 | {"message": "a", "line": 1, "about": "prompt", "block": -1, "change": {"status": "removed", "stage": "s"}, "sent_tokens": 3} | a kept removed, b kept kept =, c kept kept =, d absent said
+`, func(name, text string, first *diff.First, want string) {
+		conv := said(4)
+		edits := edited(t, text)
+		earlier := slices.DeleteFunc(slices.Clone(edits), func(e policy.Edit) bool { return e.Request == 4 })
+		d := must.Get(diff.Between(viewAt(t, conv, 3, earlier...), viewAt(t, conv, 4, edits...)))(t)
+		if d.First != nil {
+			d.First.Side.Request = 0
+		}
+		must.Equal(t, d.First, first, name)
+		must.Equal(t, strings.Join(rows(d), ", "), want, name)
+	})
 }
 
-// before is the edits made before message n.
-func before(edits []policy.Edit, n int) (out []policy.Edit) {
-	for _, e := range edits {
-		if e.Request < n {
-			out = append(out, e)
+// edited are edits in words: the message before which it is, the kind, the item, and the text that it puts in.
+func edited(t *testing.T, text string) (edits []policy.Edit) {
+	for _, one := range strings.Split(text, ", ") {
+		f := strings.Fields(one)
+		if len(f) == 0 {
+			continue
 		}
+		at := must.Get(strconv.Atoi(f[0]))(t)
+		var items []policy.ItemID
+		for len(f) > 2 {
+			id, err := strconv.Atoi(f[2])
+			if err != nil {
+				break
+			}
+			items, f = append(items, policy.ItemID(id)), slices.Delete(f, 2, 3)
+		}
+		e := policy.Edit{Request: at, Kind: policy.EditKind(f[1])}
+		label := strings.Join(f[2:], " ")
+		c := policy.NewContent(jsonl.KindText, label)
+		switch made := []policy.Synthetic{{Role: "user", Label: label, Summary: true, Contents: []policy.Content{c}}}; e.Kind {
+		case policy.KindSummarize:
+			e.Keep, e.Insert = items, made
+		case policy.KindRemove:
+			e.Items = items
+		case policy.KindCollapse:
+			e.Items, e.Insert = items, made
+		case policy.KindAttach:
+			e.Insert = made
+		case policy.KindCacheEdit:
+			e.Target, e.Carrier = policy.Target{Item: items[0]}, 2
+		case policy.KindServerClear:
+			e.Target = policy.Target{Item: items[0]}
+		case policy.KindTag:
+			e.Target, e.New = policy.Target{Item: items[0], Block: policy.WholeItem}, &c
+		default:
+			e = put(at, items[0], label)
+		}
+		edits = append(edits, e)
 	}
-	return out
+	return edits
 }
 
 func TestMarks(t *testing.T) {
 	conv := said(4)
-	v := viewAt(t, conv, 4, put(2, 0, "gone"), put(2, 1, "gone"), summary(3, "so far", 2), policy.Edit{Request: 4, Kind: policy.KindTag, Target: policy.Target{Item: 2, Block: -1}, New: put(0, 0, "tag").New})
+	v := viewAt(t, conv, 4, edited(t, "2 clear 0 gone, 2 clear 1 gone, 3 summarize 2 so far, 4 tag 2 tag")...)
 	want := []diff.Mark{
 		{Before: 2, Request: 2, Stage: "s", Kind: policy.KindClear, Edits: 2, TokensBefore: 2, TokensAfter: 2},
 		{Before: 3, Request: 3, Stage: "s", Kind: policy.KindSummarize, Edits: 1, TokensBefore: 3, TokensAfter: 2, Head: "c", Tail: "c"},

@@ -80,27 +80,28 @@ func textOfBody(s *requests.SentBody) string {
 
 func TestFramed(t *testing.T) {
 	list := strings.Fields
-	for name, tt := range map[string]struct{ sent, rebuilt, other, want string }{
-		"no edit":            {"u:R|a a:b u:c|!left", "u:a a:b u:!c", "u:a a:b u:!c", "u:R|a a:b u:c|!left"},
-		"replaced":           {"u:R|a a:b u:c|left s:now", "u:a a:b u:c", "u:a a:b u:X", "u:R|a a:b u:X|left s:now"},
-		"removed":            {"u:R|a a:b u:c|left a:d", "u:a a:b u:c a:d", "u:a a:b|=3:d", "u:R|a a:b|d"},
-		"not sent":           {"u:a a:b", "u:a|x a:b", "u:a|x a:b", "u:a a:b"},
-		"placeholder":        {"u:R|a a:b", "u:-hole|a a:b", "u:-hole|=9:S a:=1:b", "u:R|S a:b"},
-		"compacted":          {"u:a a:b u:c a:d u:!e", "u:a a:b u:c a:d u:!e", "u:=9:sum u:=4:!e", "u:sum u:!e"},
-		"kept of the record": {"u:sum a:d", "u:=8:sum a:=3:d", "u:a a:b u:c a:d", "u:a a:b u:c a:d"},
-		"two of one role":    {"u:a u:b", "u:a|b", "u:a|b", "u:a u:b"},
-		"joined":             {"u:a a:b u:c", "u:a a:b u:c", "u:a|=2:c", "u:a|c"},
-		"mark moved":         {"u:a a:b u:!c", "u:a a:b u:!c", "u:a a:!b u:c", "u:a a:!b u:c"},
-		"a message of words": {"s:w u:a s:v a:b", "u:a a:b", "u:a a:b", "s:w u:a s:v a:b"},
-	} {
-		sent := sentOf(list(tt.sent)...)
-		other := bodyOf(list(tt.other)...)
-		Framed(sent, bodyOf(list(tt.rebuilt)...), other)
-		must.Equal(t, textOfBody(sent), tt.want, name)
-		if got := (&wire.Body{Messages: other.Messages}); textOfBody(&requests.SentBody{Messages: sent.Messages}) != tt.want || len(got.Messages) != len(sent.Messages) {
+	must.Rows(t, `
+# name | sent | rebuilt | other | want
+no edit | u:R|a a:b u:c|!left | u:a a:b u:!c | u:a a:b u:!c | u:R|a a:b u:c|!left
+replaced | u:R|a a:b u:c|left s:now | u:a a:b u:c | u:a a:b u:X | u:R|a a:b u:X|left s:now
+removed | u:R|a a:b u:c|left a:d | u:a a:b u:c a:d | u:a a:b|=3:d | u:R|a a:b|d
+not sent | u:a a:b | u:a|x a:b | u:a|x a:b | u:a a:b
+placeholder | u:R|a a:b | u:-hole|a a:b | u:-hole|=9:S a:=1:b | u:R|S a:b
+compacted | u:a a:b u:c a:d u:!e | u:a a:b u:c a:d u:!e | u:=9:sum u:=4:!e | u:sum u:!e
+kept of the record | u:sum a:d | u:=8:sum a:=3:d | u:a a:b u:c a:d | u:a a:b u:c a:d
+two of one role | u:a u:b | u:a|b | u:a|b | u:a u:b
+joined | u:a a:b u:c | u:a a:b u:c | u:a|=2:c | u:a|c
+mark moved | u:a a:b u:!c | u:a a:b u:!c | u:a a:!b u:c | u:a a:!b u:c
+a message of words | s:w u:a s:v a:b | u:a a:b | u:a a:b | s:w u:a s:v a:b
+`, func(name, theSent, rebuilt, theOther, want string) {
+		sent := sentOf(list(theSent)...)
+		other := bodyOf(list(theOther)...)
+		Framed(sent, bodyOf(list(rebuilt)...), other)
+		must.Equal(t, textOfBody(sent), want, name)
+		if got := (&wire.Body{Messages: other.Messages}); textOfBody(&requests.SentBody{Messages: sent.Messages}) != want || len(got.Messages) != len(sent.Messages) {
 			t.Errorf("%s: %d messages with places, want %d", name, len(got.Messages), len(sent.Messages))
 		}
-	}
+	})
 }
 
 // Parameters are those that were sent, but for those that the policy or a flag sets.

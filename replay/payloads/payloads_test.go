@@ -23,32 +23,28 @@ func messages(t *testing.T, text string) []Message {
 }
 
 func TestCompare(t *testing.T) {
-	const (
-		ask    = `{"role":"user","content":"go"}`
-		reply  = `{"role":"assistant","content":[{"type":"thinking","thinking":"so"},{"type":"tool_use","id":"t","name":"Read","input":{"b":1,"a":2}}]}`
-		result = `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"A"}]}]}`
-	)
-	for name, tt := range map[string]struct {
-		want, got string
-		is        BodyComparison
-	}{
-		"equal":       {ask + "," + reply, strings.Replace(ask+","+reply, `"b":1,"a":2`, `"a":2,"b":1`, 1), BodyComparison{Conversation: true, Whole: true, Marks: true, Equal: 3}},
-		"reminder":    {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nmine\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, BodyComparison{Conversation: true, Marks: true, Equal: 1, Unheld: 1}},
-		"on a line":   {`{"role":"user","content":[{"type":"text","text":"<system-reminder>\nheld\n</system-reminder>"},{"type":"text","text":"go"}]}`, ask, BodyComparison{Conversation: true, Marks: true, Equal: 1, Missing: 1}},
-		"placeholder": {ask, `{"role":"user","content":[{"type":"text","text":"[placeholder for words]"},{"type":"text","text":"go"}]}`, BodyComparison{Conversation: true, Marks: true, Equal: 1, Placeholders: 1}},
-		"extra":       {ask, ask + "," + reply, BodyComparison{Marks: true, Equal: 1, Extra: 2}},
-		"moved":       {ask + "," + reply + "," + result, reply + "," + result + "," + ask, BodyComparison{Marks: true, Equal: 3, Moved: 1}},
-		"mark":        {`{"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]}`, ask, BodyComparison{Conversation: true, Whole: true, Equal: 1}},
-		"nothing":     {"", "", BodyComparison{Conversation: true, Whole: true, Marks: true}},
-	} {
+	words := strings.NewReplacer("ASK", `{"role":"user","content":"go"}`, "REPLY", `{"role":"assistant","content":[{"type":"thinking","thinking":"so"},{"type":"tool_use","id":"t","name":"Read","input":{"b":1,"a":2}}]}`,
+		"OTHER", `{"role":"assistant","content":[{"type":"thinking","thinking":"so"},{"type":"tool_use","id":"t","name":"Read","input":{"a":2,"b":1}}]}`,
+		"RESULT", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"A"}]}]}`)
+	must.Rows(t, `
+# name | sent | rebuilt | the comparison; OTHER is REPLY with its input in another order
+equal       | ASK,REPLY | ASK,OTHER | {"conversation": true, "whole": true, "marks": true, "equal": 3}
+reminder    | {"role":"user","content":[{"type":"text","text":"<system-reminder>\nmine\n</system-reminder>"},{"type":"text","text":"go"}]} | ASK | {"conversation": true, "marks": true, "equal": 1, "unheld": 1}
+on a line   | {"role":"user","content":[{"type":"text","text":"<system-reminder>\nheld\n</system-reminder>"},{"type":"text","text":"go"}]} | ASK | {"conversation": true, "marks": true, "equal": 1, "missing": 1}
+placeholder | ASK | {"role":"user","content":[{"type":"text","text":"[placeholder for words]"},{"type":"text","text":"go"}]} | {"conversation": true, "marks": true, "equal": 1, "placeholders": 1}
+extra       | ASK | ASK,REPLY | {"marks": true, "equal": 1, "extra": 2}
+moved       | ASK,REPLY,RESULT | REPLY,RESULT,ASK | {"marks": true, "equal": 3, "moved": 1}
+mark        | {"role":"user","content":[{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]} | ASK | {"conversation": true, "whole": true, "equal": 1}
+nothing     | "" | "" | {"conversation": true, "whole": true, "marks": true}
+`, func(name, sent, rebuilt string, want BodyComparison) {
 		blocks, lines := &reader{}, &fileLines{found: map[string]bool{}}
-		got := compare(blocks.messages(messages(t, tt.want)), blocks.messages(messages(t, tt.got)), lines)
+		got := compare(blocks.messages(messages(t, words.Replace(sent))), blocks.messages(messages(t, words.Replace(rebuilt))), lines)
 		lines.line([]byte(`{"text":"one\n\theld \r\ntwo"}`))
 		got.settle(lines)
 		must.Equal(t, got.Missing+got.Unheld+got.Extra+got.Placeholders+got.Moved, len(got.Differences))
 		got.Differences = nil
-		must.Equal(t, fmt.Sprint(*got), fmt.Sprint(tt.is), name, tt.is)
-	}
+		must.Equal(t, fmt.Sprint(*got), fmt.Sprint(want), name)
+	})
 }
 
 func TestReadTrue(t *testing.T) {
@@ -101,48 +97,44 @@ func TestCompareRoles(t *testing.T) {
 
 // A request on record is equal as a whole with the system prompt, the tools and the parameters that were sent alone.
 func TestCompareFrames(t *testing.T) {
-	const (
-		ask    = `"messages":[{"role":"user","content":"go"}]`
-		system = `"system":[{"type":"text","text":"be terse","cache_control":{"type":"ephemeral"}}]`
-		tools  = `"tools":[{"name":"Read","input_schema":{"b":1,"a":2}}]`
-		params = `"model":"m","max_tokens":5,"output_config":{"effort":"high"}`
-		body   = `{` + ask + `,` + system + `,` + tools + `,` + params + `}`
-	)
+	const body = `{"messages":[{"role":"user","content":"go"}],"system":[{"type":"text","text":"be terse","cache_control":{"type":"ephemeral"}}],"tools":[{"name":"Read","input_schema":{"b":1,"a":2}}],"model":"m","max_tokens":5,"output_config":{"effort":"high"}}`
 	got := &requests.SentBody{
 		System: []byte(`[{"text":"be terse","type":"text","cache_control":{"type":"ephemeral"}}]`), Tools: []byte(`[{"name":"Read","input_schema":{"a":2,"b":1}}]`),
 		Params: []requests.Param{{Name: "betas", Value: []byte(`["x"]`)}, {Name: "model", Value: []byte(`"m"`)}, {Name: "max_tokens", Value: []byte(`5`)}, {Name: "output_config", Value: []byte(`{"effort":"high"}`)}},
 	}
-	for name, tt := range map[string]struct{ sent, differ string }{
-		"equal":            {body, ""},
-		"in a log":         {`{"body":` + body + `}`, ""},
-		"not of the body":  {strings.Replace(body, `"model"`, `"stream":true,"metadata":{"user_id":"u"},"model"`, 1), ""},
-		"the bill":         {strings.Replace(body, `"system":[`, `"system":[{"type":"text","text":"x-anthropic-billing-header: a"},`, 1), ""},
-		"messages alone":   {`{` + ask + `}`, ""},
-		"sizes":            {`{` + ask + `,"system":{"chars":8},"tools":{"chars":9},"params":{"model":"m","max_tokens":5,"output_config":{"effort":"high"}}}`, ""},
-		"a text":           {strings.Replace(body, system, `"system":"x"`, 1), "system "},
-		"no tools":         {strings.Replace(body, tools, `"tools":[]`, 1), "tools "},
-		"left out":         {strings.Replace(body, tools+",", "", 1), "tools "},
-		"a breakpoint":     {strings.Replace(body, `,"cache_control":{"type":"ephemeral"}`, "", 1), "system "},
-		"the effort":       {strings.Replace(body, "high", "low", 1), "parameter output_config"},
-		"in the log":       {`{` + ask + `,"params":{"model":"n","max_tokens":5,"output_config":{"effort":"high"}}}`, "parameter model"},
-		"not sent":         {strings.Replace(body, `"max_tokens":5,`, "", 1), "parameter max_tokens"},
-		"not on record":    {strings.Replace(body, `"model"`, `"thinking":{"type":"adaptive"},"model"`, 1), "parameter thinking"},
-		"betas of the log": {strings.Replace(body, `"model"`, `"betas":["y"],"model"`, 1), "parameter betas"},
-	} {
-		list, _, err := ReadTrue("f", strings.NewReader(tt.sent))
-		if err != nil {
-			t.Fatal(err)
+	must.Rows(t, `
+# name | what of the body was sent otherwise, or all where nothing is named | how | what differs
+equal            | go | go | ""
+in a log         | ""  | {"body":BODY} | ""
+not of the body  | {"messages" | {"stream":true,"metadata":{"user_id":"u"},"messages" | ""
+the bill         | system":[ | system":[{"type":"text","text":"x-anthropic-billing-header: a"}, | ""
+messages alone   | "" | {"messages":[{"role":"user","content":"go"}]} | ""
+sizes            | "" | {"messages":[{"role":"user","content":"go"}],"system":{"chars":8},"tools":{"chars":9},"params":{"model":"m","max_tokens":5,"output_config":{"effort":"high"}}} | ""
+a text           | system":[{"type":"text","text":"be terse","cache_control":{"type":"ephemeral"}}] | system":"x" | "system "
+no tools         | [{"name":"Read","input_schema":{"b":1,"a":2}}] | [] | "tools "
+left out         | ,"tools":[{"name":"Read","input_schema":{"b":1,"a":2}}] | "" | "tools "
+a breakpoint     | ,"cache_control":{"type":"ephemeral"} | "" | "system "
+the effort       | high | low | parameter output_config
+in the log       | "" | {"messages":[{"role":"user","content":"go"}],"params":{"model":"n","max_tokens":5,"output_config":{"effort":"high"}}} | parameter model
+not sent         | ,"max_tokens":5 | "" | parameter max_tokens
+not on record    | ,"model" | ,"thinking":{"type":"adaptive"},"model" | parameter thinking
+betas of the log | ,"model" | ,"betas":["y"],"model" | parameter betas
+`, func(name, from, to, differ string) {
+		sent := strings.Replace(body, from, to, 1)
+		if from == "" {
+			sent = strings.Replace(to, "BODY", body, 1)
 		}
+		must.Equal(t, sent != body, name != "equal", name)
+		list, _, err := ReadTrue("f", strings.NewReader(sent))
+		must.Do(t, err)
 		c := &BodyComparison{Whole: true}
 		c.compareFrames(list[0].Frame, got)
-		var differ []string
+		var found []string
 		for _, d := range c.Differences {
-			differ = append(differ, d.Kind+" "+d.ID)
+			found = append(found, d.Kind+" "+d.ID)
 		}
-		if strings.Join(differ, ", ") != tt.differ || c.Whole != (tt.differ == "") {
-			t.Errorf("%s: %q, want %q; whole: %v", name, differ, tt.differ, c.Whole)
-		}
-	}
+		must.Both(strings.Join(found, ", "), c.Whole)(t, differ, differ == "", name)
+	})
 }
 
 // Bodies that name no answer are matched by what they ask for; others are of none.
@@ -160,23 +152,28 @@ func TestScore(t *testing.T) {
 	f := must.Get(session.LoadReader("test", strings.NewReader(lines.String()), session.LoadOptions{}))(t)
 	defer f.Close()
 	rec := must.Get(replay.NewRecord(f.Main))(t)
-	one, two := `{"role":"user","content":"go"}`, `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"A"}]}`
-	for name, tt := range map[string]struct {
-		text                string
-		matched, whole, off int
-	}{
-		"bodies":        {`{"messages":[{"role":"user","content":"a title"}]}` + "\n" + `{"messages":[` + one + `]}` + "\n" + `{"messages":[` + one + "," + two + `]}`, 2, 0, 0},
-		"second alone":  {`{"messages":[` + one + "," + two + `]}`, 1, 0, 1},
-		"by answer":     {`{"answer":{"id":"m2"},"messages":[` + one + "," + two + `]}` + "\n" + `{"answer":{"id":"m1"},"messages":[` + one + `]}`, 2, 0, 0},
-		"of others":     {`{"answer":{"id":"x"},"messages":[` + one + `]}`, 0, 0, 2},
-		"of a subagent": {`{"who":"subagent","messages":[` + one + `]}`, 0, 0, 2},
-	} {
-		list, _, err := ReadTrue("f", strings.NewReader(tt.text))
+	must.Rows(t, `
+# name | requests that are compared | those of which none is known, and a step a body; ONE and TWO are the messages of the two requests
+bodies        | 2 | 0
+	{"messages":[{"role":"user","content":"a title"}]}
+	{"messages":[ONE]}
+	{"messages":[ONE,TWO]}
+second alone  | 1 | 1
+	{"messages":[ONE,TWO]}
+by answer     | 2 | 0
+	{"answer":{"id":"m2"},"messages":[ONE,TWO]}
+	{"answer":{"id":"m1"},"messages":[ONE]}
+of others     | 0 | 2
+	{"answer":{"id":"x"},"messages":[ONE]}
+of a subagent | 0 | 2
+	{"who":"subagent","messages":[ONE]}
+`, func(name string, matched, off int, bodies []string) {
+		list, _, err := ReadTrue("f", strings.NewReader(strings.NewReplacer("ONE", `{"role":"user","content":"go"}`, "TWO", `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Read","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"A"}]}`).Replace(strings.Join(bodies, "\n"))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := must.Get(Score(rec, nil, list))(t)
-		if len(s.Results) != tt.matched || s.Unmatched != tt.off {
+		if len(s.Results) != matched || s.Unmatched != off {
 			t.Errorf("%s: %+v", name, s)
 		}
 		for _, c := range s.Results {
@@ -185,13 +182,13 @@ func TestScore(t *testing.T) {
 			}
 		}
 		r := Sum([]*ConversationScore{s}, list)
-		if unused := len(list) - tt.matched; r.Unused != unused {
+		if unused := len(list) - matched; r.Unused != unused {
 			t.Errorf("%s: %d requests not compared, want %d", name, r.Unused, unused)
 		}
-		if m := r.Measures()[1]; m.Of != tt.matched || m.Percent() != 100 {
+		if m := r.Measures()[1]; m.Of != matched || m.Percent() != 100 {
 			t.Errorf("%s: %+v", name, m)
 		}
-	}
+	})
 	if s, err := Score(rec, nil, nil); err != nil || len(s.Results) != 0 || s.Unmatched != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -2,7 +2,6 @@ package price_test
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -26,38 +25,32 @@ func model(t *testing.T, id string) price.Model {
 }
 
 func TestCost(t *testing.T) {
-	const million = 1_000_000
-	for _, tt := range []struct {
-		what   string
-		model  string
-		in     cache.Split
-		output int
-		want   string
-	}{
-		{"plain input", "claude-opus-4-6", cache.Split{Uncached: million}, 0, "5"},
-		{"a write for 5 minutes is 1.25 times that", "claude-opus-4-6", cache.Split{Write5m: million}, 0, "6.25"},
-		{"one for an hour twice", "claude-opus-4-6", cache.Split{Write1h: million}, 0, "10"},
-		{"a read a tenth", "claude-opus-4-6", cache.Split{Read: million}, 0, "0.5"},
-		{"output", "claude-opus-4-6", cache.Split{}, million, "25"},
-		{"a read is 0.025 times the input of Fable 5.1", "claude-fable-5-1", cache.Split{Read: million}, 0, "0.25"},
-		{"0.05 times that of Opus 5.5", "claude-opus-5-5", cache.Split{Read: million}, 0, "0.2"},
-		{"and of Sonnet 5.5", "claude-sonnet-5-5", cache.Split{Read: million}, 0, "0.1"},
-		{"a list price that is no multiple", "claude-3-haiku", cache.Split{Read: million, Write5m: million}, 0, "0.33"},
-		{"100,000 cached tokens and 50 behind them", "claude-sonnet-4-5", cache.Split{Read: 100000, Uncached: 50}, 0, "0.03015"},
-		{"the documented compaction: 180,000 in, 3,500 out", "claude-sonnet-4-6", cache.Split{Uncached: 180000}, 3500, "0.5925"},
-		{"and the message after it: 23,000 in, 1,000 out", "claude-sonnet-4-6", cache.Split{Uncached: 23000}, 1000, "0.084"},
-		{"Haiku 5.5 at its tier", "claude-haiku-5-5", cache.Split{Uncached: 100000}, 0, "0.01"},
-		{"one token above it the whole request costs more", "claude-haiku-5-5", cache.Split{Uncached: 100001}, 0, "0.0500005"},
-		{"what is read counts towards the tier and is billed by it", "claude-haiku-5-5", cache.Split{Read: 150000}, 1000, "0.01"},
-		{"Sonnet 4.5 up to 200,000", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1000}, 0, "0.0627"},
-		{"and above", "claude-sonnet-4-5", cache.Split{Read: 199000, Uncached: 1001}, 100, "0.127656"},
-		{"the 4.6 generation has no tier", "claude-sonnet-4-6", cache.Split{Uncached: 900000}, 0, "2.7"},
-	} {
-		m := model(t, tt.model)
-		if got := m.Cost(tt.in, tt.output); !got.Known || got.Decimal().String() != tt.want {
-			t.Errorf("%s: %v, want %v", tt.what, got.Decimal(), tt.want)
+	must.Rows(t, `
+# what | model | in | output | want
+plain input | claude-opus-4-6 | {"uncached": 1000000} | 0 | 5
+a write for 5 minutes is 1.25 times that | claude-opus-4-6 | {"write_5m": 1000000} | 0 | 6.25
+one for an hour twice | claude-opus-4-6 | {"write_1h": 1000000} | 0 | 10
+a read a tenth | claude-opus-4-6 | {"read": 1000000} | 0 | 0.5
+output | claude-opus-4-6 | {} | 1000000 | 25
+a read is 0.025 times the input of Fable 5.1 | claude-fable-5-1 | {"read": 1000000} | 0 | 0.25
+0.05 times that of Opus 5.5 | claude-opus-5-5 | {"read": 1000000} | 0 | 0.2
+and of Sonnet 5.5 | claude-sonnet-5-5 | {"read": 1000000} | 0 | 0.1
+a list price that is no multiple | claude-3-haiku | {"read": 1000000, "write_5m": 1000000} | 0 | 0.33
+100,000 cached tokens and 50 behind them | claude-sonnet-4-5 | {"read": 100000, "uncached": 50} | 0 | 0.03015
+the documented compaction: 180,000 in, 3,500 out | claude-sonnet-4-6 | {"uncached": 180000} | 3500 | 0.5925
+and the message after it: 23,000 in, 1,000 out | claude-sonnet-4-6 | {"uncached": 23000} | 1000 | 0.084
+Haiku 5.5 at its tier | claude-haiku-5-5 | {"uncached": 100000} | 0 | 0.01
+one token above it the whole request costs more | claude-haiku-5-5 | {"uncached": 100001} | 0 | 0.0500005
+what is read counts towards the tier and is billed by it | claude-haiku-5-5 | {"read": 150000} | 1000 | 0.01
+Sonnet 4.5 up to 200,000 | claude-sonnet-4-5 | {"read": 199000, "uncached": 1000} | 0 | 0.0627
+and above | claude-sonnet-4-5 | {"read": 199000, "uncached": 1001} | 100 | 0.127656
+the 4.6 generation has no tier | claude-sonnet-4-6 | {"uncached": 900000} | 0 | 2.7
+`, func(what, theModel string, in cache.Split, output int, want string) {
+		m := model(t, theModel)
+		if got := m.Cost(in, output); !got.Known || got.Decimal().String() != want {
+			t.Errorf("%s: %v, want %v", what, got.Decimal(), want)
 		}
-	}
+	})
 }
 
 func TestMultipliers(t *testing.T) {
@@ -89,22 +82,18 @@ func TestMultipliers(t *testing.T) {
 // TestProviders: what other providers' models cost by the table, a long prompt included, and where a token costs no whole
 // number of billionths.
 func TestProviders(t *testing.T) {
-	for _, c := range []struct {
-		id     string
-		in     cache.Split
-		output int
-		want   string
-	}{
-		{"gpt-5.4", cache.Split{Read: 90_000, Uncached: 10_000}, 1000, "0.0625"},
-		{"gpt-5.4", cache.Split{Read: 270_000, Uncached: 10_000}, 1000, "0.2075"},
-		{"gpt-5.6-sol", cache.Split{Read: 200_000, Uncached: 10_000, Write5m: 1000}, 0, "0.125"},
-		{"gemini-2.5-pro", cache.Split{Uncached: 200_001}, 0, "0.5000025"},
-		{"deepseek-v4-flash", cache.Split{Read: 1, Uncached: 1}, 1, "0.000001506"},
-		{"kimi-k2.6", cache.Split{Read: 1_000_000}, 0, "0.16"},
-	} {
-		m := model(t, c.id)
-		must.Equal(t, m.Cost(c.in, c.output).Decimal().String(), c.want, c.id, c.in)
-	}
+	must.Rows(t, `
+# id | in | output | want
+gpt-5.4 | {"read": 90000, "uncached": 10000} | 1000 | 0.0625
+gpt-5.4 | {"read": 270000, "uncached": 10000} | 1000 | 0.2075
+gpt-5.6-sol | {"read": 200000, "uncached": 10000, "write_5m": 1000} | 0 | 0.125
+gemini-2.5-pro | {"uncached": 200001} | 0 | 0.5000025
+deepseek-v4-flash | {"read": 1, "uncached": 1} | 1 | 0.000001506
+kimi-k2.6 | {"read": 1000000} | 0 | 0.16
+`, func(id string, in cache.Split, output int, want string) {
+		m := model(t, id)
+		must.Equal(t, m.Cost(in, output).Decimal().String(), want, id, in)
+	})
 }
 
 // TestMinimums: the shortest prefix each model caches, as documented.
@@ -287,19 +276,16 @@ func TestIterations(t *testing.T) {
 func TestOddPrices(t *testing.T) {
 	table := must.Get(price.ReadFile("p.json", []byte(`{"models": [{"id": "a", "input": 0.0375, "cache_read": 0.0005, "output": 1_000.000000001}]}`)))(t)
 	m := table.Models[0]
-	for _, tt := range []struct {
-		in     cache.Split
-		output int
-		want   int64
-	}{
-		{cache.Split{Uncached: 1}, 0, 38},             // 37.5
-		{cache.Split{Uncached: 2}, 0, 75},             // 75
-		{cache.Split{Uncached: 1, Write5m: 1}, 0, 84}, // 37.5 + 46.875
-		{cache.Split{Uncached: 1, Read: 1}, 0, 38},    // 37.5 + 0.5
-		{cache.Split{Read: 1000}, 0, 500},             // 500
-		{cache.Split{}, 1_000_000, 1_000_000_000_001}, // the last digit counts
-		{cache.Split{}, 1 << 53, math.MaxInt64},       // more than an amount can be
-	} {
-		must.Equal(t, m.Cost(tt.in, tt.output).Nano, tt.want, tt.in, tt.output)
-	}
+	must.Rows(t, `
+# in | output | want
+{"uncached": 1} | 0 | 38
+{"uncached": 2} | 0 | 75
+{"uncached": 1, "write_5m": 1} | 0 | 84
+{"uncached": 1, "read": 1} | 0 | 38
+{"read": 1000} | 0 | 500
+{} | 1000000 | 1000000000001
+{} | 9007199254740992 | 9223372036854775807
+`, func(in cache.Split, output int, want int64) {
+		must.Equal(t, m.Cost(in, output).Nano, want, in, output)
+	})
 }

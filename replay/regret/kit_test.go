@@ -54,7 +54,7 @@ func (s *story) assistant(block map[string]any) {
 func (s *story) says(text string) { s.assistant(map[string]any{"type": "text", "text": text}) }
 
 // call is one call and its result; name is what the test calls it.
-func (s *story) call(name, tool string, input map[string]any, result string) {
+func (s *story) call(name, tool string, input any, result string) {
 	s.calls++
 	id := fmt.Sprintf("toolu_%d", s.calls)
 	if s.at == nil {

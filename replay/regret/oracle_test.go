@@ -65,7 +65,7 @@ func TestEvidenceIsNotInView(t *testing.T) {
 		f.Close()
 	}
 	t.Logf("evidence of %v", found)
-	if found[edit] == 0 || found[quote] == 0 || found[reread] == 0 {
+	if found[regret.Edited] == 0 || found[regret.Quoted] == 0 || found[regret.Reread] == 0 {
 		t.Errorf("evidence of %v: a kind was not tested", found)
 	}
 }
@@ -77,7 +77,7 @@ func checkEvidence(t *testing.T, rec *replay.Record, pol *policy.Policy, opt rep
 		m := &tl.Regret.Misses[i]
 		found[m.Evidence]++
 		at[m.Needed] = append(at[m.Needed], m)
-		if pol.Recorded && m.Evidence != reread {
+		if pol.Recorded && m.Evidence != regret.Reread {
 			t.Errorf("%s: a %s on the record: %+v", rec.Conv.Path, m.Evidence, m)
 		}
 	}
@@ -155,7 +155,7 @@ var mark = regexp.MustCompile(`[\x00-/:-@[-\x60{-\x7f]`)
 // evidence is what has to be in view for a miss to be false, line by line: of a Read, the lines that it shows again
 // with 12 letters and digits or more, or all where they are shorter.
 func evidence(t *testing.T, conv *session.Conversation, m *regret.Miss) []string {
-	if m.Evidence != reread {
+	if m.Evidence != regret.Reread {
 		return []string{normal(m.Quote)}
 	}
 	for i := range conv.Messages {

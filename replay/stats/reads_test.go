@@ -2,6 +2,7 @@ package stats
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,107 +36,138 @@ func (r *reader) state() (list []string) {
 }
 
 func TestSuperseded(t *testing.T) {
-	tests := []struct {
-		name string
-		do   func(r *reader)
-		want []string
-	}{
-		{"read once", func(r *reader) { r.returns("a", file(1, "a", "b")) }, []string{"0 0 0 again 0 same 0 held 0"}},
-		{"the same again", func(r *reader) {
-			r.returns("a", file(1, "a", "b"))
-			r.returns("a", file(1, "a", "b"))
-		}, []string{"100 0 0 again 0 same 0 held 0", "0 0 0 again 100 same 100 held 100"}},
-		{"another file", func(r *reader) {
-			r.returns("a", file(1, "a", "b"))
-			r.returns("b", file(1, "a", "b"))
-		}, []string{"0 0 0 again 0 same 0 held 0", "0 0 0 again 0 same 0 held 0"}},
-		{"another range", func(r *reader) {
-			r.returns("a", file(1, "a", "b"))
-			r.returns("a", file(3, "c", "d"))
-		}, []string{"0 0 0 again 0 same 0 held 0", "0 0 0 again 0 same 0 held 0"}},
-		{"half of it", func(r *reader) {
-			r.returns("a", file(1, "a", "b", "c", "d"))
-			r.returns("a", file(3, "c", "x", "e", "f"))
-		}, []string{"50 0 0 again 0 same 0 held 0", "0 0 0 again 50 same 25 held 25"}},
-		{"a part, then all", func(r *reader) {
-			r.returns("a", file(3, "c", "d"))
-			r.returns("a", file(1, "a", "b", "c", "d"))
-			r.returns("a", file(4, "d"))
-		}, []string{"100 0 0 again 0 same 0 held 0", "25 0 0 again 50 same 50 held 50", "0 0 0 again 100 same 100 held 100"}},
-		{"with tabs after the numbers", func(r *reader) {
-			r.returns("a", "1\ta\n2\tb\n")
-			r.returns("a", file(2, "b"))
-		}, []string{"50 0 0 again 0 same 0 held 0", "0 0 0 again 100 same 100 held 100"}},
-		{"a reminder behind the lines", func(r *reader) {
-			r.returns("a", file(1, "a")+"\n<system-reminder>\n12 words\n</system-reminder>\n")
-			r.returns("a", file(1, "a"))
-		}, []string{"100 0 0 again 0 same 0 held 0", "0 0 0 again 100 same 100 held 100"}},
-		{"an edit of a line, and read again", func(r *reader) {
-			r.returns("a", file(1, "aaa", "bbb"))
-			r.edit("a", session.FileEdit{Old: "bb", New: "cc"}, 5)
-			r.returns("a", file(1, "aaa", "ccb"))
-		}, []string{"50 50 0 again 0 same 0 held 0", "0 0 0 again 50 same 50 held 50"}},
-		{"an edit of two lines", func(r *reader) {
-			r.returns("a", file(1, "a1", "b1", "c1", "d1"))
-			r.edit("a", session.FileEdit{Old: "1\nc"}, 5)
-		}, []string{"0 50 0 again 0 same 0 held 0"}},
-		{"an edit that ends with a line", func(r *reader) {
-			r.returns("a", file(1, "a", "b", "c", "d"))
-			r.edit("a", session.FileEdit{Old: "b\n"}, 5)
-		}, []string{"0 25 0 again 0 same 0 held 0"}},
-		{"an edit moves the lines behind it", func(r *reader) {
-			r.returns("a", file(1, "a", "b", "c", "d"))
-			r.edit("a", session.FileEdit{Old: "b", New: "b1\nb2\nb3"}, 5)
-			r.returns("a", file(5, "c", "d"))
-		}, []string{"50 25 0 again 0 same 0 held 0", "0 0 0 again 100 same 100 held 100"}},
-		{"an edit moves no lines before it", func(r *reader) {
-			r.returns("a", file(1, "a", "b", "c", "d"))
-			r.edit("a", session.FileEdit{Old: "c\nd\n", New: ""}, 5)
-			r.returns("a", file(1, "a", "b"))
-		}, []string{"50 50 0 again 0 same 0 held 0", "0 0 0 again 100 same 100 held 100"}},
-		{"everywhere", func(r *reader) {
-			r.returns("a", file(1, "ax", "bb", "cx", "dd"))
-			r.edit("a", session.FileEdit{Old: "x", New: "y\n", All: true}, 5)
-			r.returns("a", file(3, "bb", "cy", "ee", "dd"))
-		}, []string{"50 50 0 again 0 same 0 held 0", "0 0 0 again 50 same 50 held 50"}},
-		{"the first place alone", func(r *reader) {
-			r.returns("a", file(1, "ax", "bb", "cx", "dd"))
-			r.edit("a", session.FileEdit{Old: "x"}, 5)
-		}, []string{"0 25 0 again 0 same 0 held 0"}},
-		{"not across lines that were not read", func(r *reader) {
-			r.returns("a", file(1, "a"))
-			r.returns("a", file(3, "c"))
-			r.edit("a", session.FileEdit{Old: "a\nc"}, 5)
-		}, []string{"0 0 0 again 0 same 0 held 0", "0 0 0 again 0 same 0 held 0"}},
-		{"written", func(r *reader) {
-			r.returns("a", file(1, "a", "b"))
-			r.write("a", 5)
-			r.returns("a", file(1, "a", "b"))
-		}, []string{"0 0 100 again 0 same 0 held 0", "0 0 0 again 0 same 0 held 0"}},
-		{"an edit, then written", func(r *reader) {
-			r.returns("a", file(1, "a", "b"))
-			r.edit("a", session.FileEdit{Old: "a"}, 5)
-			r.write("a", 6)
-		}, []string{"0 50 50 again 0 same 0 held 0"}},
-		{"without numbers", func(r *reader) {
-			r.returns("a", "cell 1\ncell 2")
-			r.returns("a", "cell 1\ncell 3")
-			r.write("a", 6)
-		}, []string{"100 0 0 again 0 same 0 held 0", "0 0 100 again 100 same 0 held 0"}},
-		{"while it was gone", func(r *reader) {
-			r.returns("a", file(1, "a", "b"))
-			r.ledger.Blocks[0].Spans = []Stay{{2, 2, 1000}, {3, 9, 10}} // cleared
-			r.request = 5
-			r.returns("a", file(1, "a", "b"))
-		}, []string{"100 0 0 again 0 same 0 held 0", "0 0 0 again 100 same 100 held 0"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := newReader()
-			tt.do(r)
-			must.Equal(t, r.state(), tt.want)
-		})
-	}
+	must.Rows(t, `
+# Reads "FILE LINE: LINES" from a line on, edits "OLD => NEW" ("all": everywhere) and writes of the file a, and after them, each Read
+# in order: what of it a read, an edit and a write superseded, and what was read again. ; is the end of a line.
+read once
+	a 1: a;b
+	= 0 0 0 again 0 same 0 held 0
+the same again
+	a 1: a;b
+	a 1: a;b
+	= 100 0 0 again 0 same 0 held 0
+	= 0 0 0 again 100 same 100 held 100
+another file
+	a 1: a;b
+	b 1: a;b
+	= 0 0 0 again 0 same 0 held 0
+	= 0 0 0 again 0 same 0 held 0
+another range
+	a 1: a;b
+	a 3: c;d
+	= 0 0 0 again 0 same 0 held 0
+	= 0 0 0 again 0 same 0 held 0
+half of it
+	a 1: a;b;c;d
+	a 3: c;x;e;f
+	= 50 0 0 again 0 same 0 held 0
+	= 0 0 0 again 50 same 25 held 25
+a part, then all
+	a 3: c;d
+	a 1: a;b;c;d
+	a 4: d
+	= 100 0 0 again 0 same 0 held 0
+	= 25 0 0 again 50 same 50 held 50
+	= 0 0 0 again 100 same 100 held 100
+with tabs after the numbers
+	a: 1→a;2→b;
+	a 2: b
+	= 50 0 0 again 0 same 0 held 0
+	= 0 0 0 again 100 same 100 held 100
+a reminder behind the lines
+	a: 1→a;;<system-reminder>;12 words;</system-reminder>;
+	a 1: a
+	= 100 0 0 again 0 same 0 held 0
+	= 0 0 0 again 100 same 100 held 100
+an edit of a line, and read again
+	a 1: aaa;bbb
+	edit bb => cc
+	a 1: aaa;ccb
+	= 50 50 0 again 0 same 0 held 0
+	= 0 0 0 again 50 same 50 held 50
+an edit of two lines
+	a 1: a1;b1;c1;d1
+	edit 1;c =>
+	= 0 50 0 again 0 same 0 held 0
+an edit that ends with a line
+	a 1: a;b;c;d
+	edit b; =>
+	= 0 25 0 again 0 same 0 held 0
+an edit moves the lines behind it
+	a 1: a;b;c;d
+	edit b => b1;b2;b3
+	a 5: c;d
+	= 50 25 0 again 0 same 0 held 0
+	= 0 0 0 again 100 same 100 held 100
+an edit moves no lines before it
+	a 1: a;b;c;d
+	edit c;d; =>
+	a 1: a;b
+	= 50 50 0 again 0 same 0 held 0
+	= 0 0 0 again 100 same 100 held 100
+everywhere
+	a 1: ax;bb;cx;dd
+	all x => y;
+	a 3: bb;cy;ee;dd
+	= 50 50 0 again 0 same 0 held 0
+	= 0 0 0 again 50 same 50 held 50
+the first place alone
+	a 1: ax;bb;cx;dd
+	edit x =>
+	= 0 25 0 again 0 same 0 held 0
+not across lines that were not read
+	a 1: a
+	a 3: c
+	edit a;c =>
+	= 0 0 0 again 0 same 0 held 0
+	= 0 0 0 again 0 same 0 held 0
+written
+	a 1: a;b
+	write
+	a 1: a;b
+	= 0 0 100 again 0 same 0 held 0
+	= 0 0 0 again 0 same 0 held 0
+an edit, then written
+	a 1: a;b
+	edit a =>
+	write
+	= 0 50 50 again 0 same 0 held 0
+without numbers
+	a: cell 1;cell 2
+	a: cell 1;cell 3
+	write
+	= 100 0 0 again 0 same 0 held 0
+	= 0 0 100 again 100 same 0 held 0
+while it was gone
+	a 1: a;b
+	cleared
+	a 1: a;b
+	= 100 0 0 again 0 same 0 held 0
+	= 0 0 0 again 100 same 100 held 0
+`, func(name string, steps []string) {
+		r := newReader()
+		var want []string
+		for _, step := range steps {
+			verb, text, _ := strings.Cut(strings.ReplaceAll(step, ";", "\n"), " ")
+			from, _, _ := strings.Cut(text, ":")
+			before, after, _ := strings.Cut(text, " =>")
+			switch n, err := strconv.Atoi(from); {
+			case verb == "=":
+				want = append(want, text)
+			case verb == "write":
+				r.write("a", 5)
+			case verb == "edit" || verb == "all":
+				r.edit("a", session.FileEdit{Old: before, New: strings.TrimPrefix(after, " "), All: verb == "all"}, 5)
+			case verb == "cleared":
+				r.ledger.Blocks[0].Spans, r.request = []Stay{{2, 2, 1000}, {3, 9, 10}}, 5
+			case err == nil:
+				r.returns(verb, file(n, strings.Split(text[len(from)+2:], "\n")...))
+			default:
+				r.returns(strings.TrimSuffix(verb, ":"), strings.ReplaceAll(text, "→", "\t"))
+			}
+		}
+		must.Equal(t, r.state(), want, name)
+	})
 }
 
 // TestFilesAreLimited holds that files beyond the limits are dropped and that the others are followed.

@@ -62,12 +62,6 @@ func answer(context int) session.Message {
 	return m
 }
 
-func setVersion(version string, messages ...*session.Message) {
-	for _, m := range messages {
-		m.Version = version
-	}
-}
-
 // three is two spans of 3,000 estimated tokens each: the first grew by 3,600, the second by growth.
 func three(growth int) *session.Conversation {
 	return said(prompt(4000), answer(20000), prompt(11600), answer(23600), prompt(11600), answer(23600+growth), prompt(4000))
@@ -76,53 +70,38 @@ func three(growth int) *session.Conversation {
 // TestLearning: which spans teach, and what their blocks then weigh.
 func TestLearning(t *testing.T) {
 	lone := calibrate(t, three(-1), round()) // the first span alone teaches
-	for _, tt := range []struct {
-		name   string
-		growth int
-		change func(*session.Conversation)
-		want   int // weight of the blocks of the second span, if it teaches
-	}{
-		{name: "both teach", growth: 6000, want: 6000},
-		{name: "another client version teaches", growth: 6000, want: 6000, change: func(c *session.Conversation) { setVersion("2.1.49", &c.Messages[5]) }},
-		{name: "a model switch", growth: 6000, change: func(c *session.Conversation) {
-			c.Messages[5].Model = "claude-opus-4-5"
-		}},
-		{name: "a compaction", growth: 6000, change: func(c *session.Conversation) {
-			c.Boundaries = []session.Boundary{{Trigger: "auto", Before: 4, Summary: -1, Request: 3}}
-		}},
-		{name: "a microcompaction", growth: 6000, change: func(c *session.Conversation) {
-			c.Micro = []session.Microcompaction{{Before: 4, Request: 3}}
-		}},
-		{name: "a lost result", growth: 6000, change: func(c *session.Conversation) { c.Messages[4].Lost = true }},
-		{name: "a drop", growth: -2001},
-		{name: "a fall too small to tell", growth: -1},
-		{name: "no growth", growth: 0},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			conv := three(tt.growth)
-			if tt.change != nil {
-				tt.change(conv)
-			}
-			spans, _ := tokens.Spans(conv, tokens.CountedModel{})
-			if len(spans) != 2 || !spans[0].Learn || spans[1].Learn != (tt.want > 0) {
-				t.Fatalf("spans are %+v", spans)
-			}
-			c := calibrate(t, conv, round())
-			if got := c.Message(1) + c.Message(2); got < 3599 || got > 3601 {
-				t.Errorf("the first span weighs %d, want 3,600", got)
-			}
-			got := c.Message(3) + c.Message(4)
-			if tt.want == 0 {
-				tt.want = lone.Message(3) + lone.Message(4)
-			}
-			if got < tt.want-1 || got > tt.want+1 {
-				t.Errorf("the second span weighs %d, want %d", got, tt.want)
-			}
-			if !c.Recorded {
-				t.Error("no recorded usage")
-			}
-		})
-	}
+	must.Rows(t, `
+# name | what the second span grew by | weight of its blocks, if it teaches | what is another in the record, as JSON; in the last response; in the result
+both teach                      | 6000  | 6000 | {} | {} | {}
+another client version teaches  | 6000  | 6000 | {} | {"version": "2.1.49"} | {}
+a model switch                  | 6000  | 0    | {} | {"model": "claude-opus-4-5"} | {}
+a compaction                    | 6000  | 0    | {"boundaries": [{"trigger": "auto", "before": 4, "summary": -1, "request": 3}]} | {} | {}
+a microcompaction               | 6000  | 0    | {"micro": [{"before": 4, "request": 3}]} | {} | {}
+a lost result                   | 6000  | 0    | {} | {} | {"lost": true}
+a drop                          | -2001 | 0    | {} | {} | {}
+a fall too small to tell        | -1    | 0    | {} | {} | {}
+no growth                       | 0     | 0    | {} | {} | {}
+`, func(name string, growth, want int, record, response, result string) {
+		conv := three(growth)
+		must.JSON(t, record, conv)
+		must.JSON(t, response, &conv.Messages[5])
+		must.JSON(t, result, &conv.Messages[4])
+		spans, _ := tokens.Spans(conv, tokens.CountedModel{})
+		if len(spans) != 2 || !spans[0].Learn || spans[1].Learn != (want > 0) {
+			t.Fatalf("spans are %+v", spans)
+		}
+		c := calibrate(t, conv, round())
+		if got := c.Message(1) + c.Message(2); got < 3599 || got > 3601 {
+			t.Errorf("%s: the first span weighs %d, want 3,600", name, got)
+		}
+		if want == 0 {
+			want = lone.Message(3) + lone.Message(4)
+		}
+		if got := c.Message(3) + c.Message(4); got < want-1 || got > want+1 {
+			t.Errorf("%s: the second span weighs %d, want %d", name, got, want)
+		}
+		must.Equal(t, c.Recorded, true, name)
+	})
 	if r := round().Rates[tokens.PromptChars]; lone.Rates[tokens.PromptChars] <= r || lone.Rates[tokens.PromptChars] >= 1.2*r {
 		t.Errorf("the session's rate is %v: want it between %v and what the span says, %v", lone.Rates[tokens.PromptChars], r, 1.2*r)
 	}
@@ -143,25 +122,23 @@ func TestShareLimits(t *testing.T) {
 // TestToldOutput: where output tokens are right the response weighs these, and
 // what else joined has the rest.
 func TestToldOutput(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		output int
-		marks  session.Marks
-		told   bool // the response weighs its output tokens, and what goes around a response
-	}{
-		{"final", 300, 0, true},
-		{"as the response began", 300, session.StartOnly, false},
-		{"as little as the text can be", 64, 0, true},
-		{"less than the text can be", 63, 0, false},
-	} {
+	must.Rows(t, `
+# name | output tokens | only the start of the response is counted | the response weighs them, and what goes around a response
+final                          | 300 | false | true
+as the response began          | 300 | true  | false
+as little as the text can be   | 64  | false | true
+less than the text can be      | 63  | false | false
+`, func(name string, output int, start, told bool) {
 		conv := said(prompt(4000), answer(20000), prompt(11600), answer(23600), prompt(400))
-		conv.Messages[1].Marks, conv.Messages[1].Usage.Output = tt.marks, tt.output
-		c := calibrate(t, conv, round())
-		must.Equal(t, c.Message(1) == int(math.Round(float64(tt.output)*c.Rates[tokens.Output]+c.Rates[tokens.Responses])), tt.told, tt.name, tt.output)
-		if got := c.Message(1) + c.Message(2); got < 3599 || got > 3601 {
-			t.Errorf("%s: the span weighs %d, want 3,600", tt.name, got)
+		if conv.Messages[1].Usage.Output = output; start {
+			conv.Messages[1].Marks = session.StartOnly
 		}
-	}
+		c := calibrate(t, conv, round())
+		must.Equal(t, c.Message(1) == int(math.Round(float64(output)*c.Rates[tokens.Output]+c.Rates[tokens.Responses])), told, name, output)
+		if got := c.Message(1) + c.Message(2); got < 3599 || got > 3601 {
+			t.Errorf("%s: the span weighs %d, want 3,600", name, got)
+		}
+	})
 }
 
 // TestClearedThinking: a model whose thinking is cleared as the next turn begins has grown by it less than by its
@@ -213,41 +190,27 @@ func TestUnknownUsage(t *testing.T) {
 
 // TestDrops: what is said of a fall.
 func TestDrops(t *testing.T) {
-	const fell = 16000
-	for _, tt := range []struct {
-		name   string
-		growth int
-		change func(p, q *session.Message)
-		want   string // "": no drop
-		shared bool
-	}{
-		{name: "2,000", growth: -2000},
-		{name: "2,001", growth: -2001, want: "no line says why", shared: true},
-		{name: "a model switch", growth: -2001, want: "model switch from claude-opus-4-6 to claude-opus-5", shared: true, change: func(p, q *session.Message) {
-			q.Model, q.Version = "claude-opus-5", "2.1.60"
-		}},
-		{name: "a client version", growth: -2001, want: "client version 2.1.50 to 2.1.60", shared: true, change: func(p, q *session.Message) { setVersion("2.1.60", q) }},
-		{name: "a microcompaction", growth: -fell, want: tokens.Unrecorded, change: func(p, q *session.Message) { setVersion("2.1.24", p, q) }},
-		{name: "not of 2.1.25", growth: -fell, want: "no line says why", shared: true, change: func(p, q *session.Message) { setVersion("2.1.25", p, q) }},
-		{name: "not of 15,999", growth: -fell + 1, want: "no line says why", shared: true, change: func(p, q *session.Message) { setVersion("2.1.24", p, q) }},
-		{name: "not below 135,000", growth: -fell, want: "no line says why", shared: true, change: func(p, q *session.Message) {
-			setVersion("2.1.24", p, q)
-			p.Usage.Output--
-		}},
-	} {
-		conv := said(prompt(4000), answer(134900), prompt(4000), answer(134900+tt.growth))
-		if tt.change != nil {
-			tt.change(&conv.Messages[1], &conv.Messages[3])
+	must.Rows(t, `
+# name | growth | what is another in both responses; in the second | what is said, and whether every view shares it
+2,000             | -2000  | {} | {} | "" | false
+2,001             | -2001  | {} | {} | no line says why | true
+a model switch    | -2001  | {} | {"model": "claude-opus-5", "version": "2.1.60"} | model switch from claude-opus-4-6 to claude-opus-5 | true
+a client version  | -2001  | {} | {"version": "2.1.60"} | client version 2.1.50 to 2.1.60 | true
+a microcompaction | -16000 | {"version": "2.1.24"} | {} | unrecorded microcompaction | false
+not of 2.1.25     | -16000 | {"version": "2.1.25"} | {} | no line says why | true
+not of 15,999     | -15999 | {"version": "2.1.24"} | {} | no line says why | true
+not below 135,000 | -16000 | {"version": "2.1.24", "usage": {"output": 99}} | {} | no line says why | true
+`, func(name string, growth int, both, second, want string, shared bool) {
+		conv := said(prompt(4000), answer(134900), prompt(4000), answer(134900+growth))
+		must.JSON(t, both, &conv.Messages[1])
+		must.JSON(t, both, &conv.Messages[3])
+		must.JSON(t, second, &conv.Messages[3])
+		var drops []tokens.Drop
+		if want != "" {
+			drops = []tokens.Drop{{Request: 2, Tokens: -growth, Cause: want, Shared: shared}}
 		}
-		drops := calibrate(t, conv, round()).Drops
-		switch {
-		case tt.want == "" && len(drops) == 0:
-		case tt.want == "" || len(drops) != 1:
-			t.Errorf("%s: %+v", tt.name, drops)
-		case drops[0] != (tokens.Drop{Request: 2, Tokens: -tt.growth, Cause: tt.want, Shared: tt.shared}):
-			t.Errorf("%s: %+v, want %q", tt.name, drops[0], tt.want)
-		}
-	}
+		must.Equal(t, calibrate(t, conv, round()).Drops, drops, name)
+	})
 	conv := said(prompt(4000), answer(134900), prompt(4000), answer(20000))
 	conv.Boundaries = []session.Boundary{{Trigger: "auto", Before: 2, Summary: -1, Request: 2}}
 	if drops := calibrate(t, conv, round()).Drops; len(drops) > 0 {
@@ -257,56 +220,47 @@ func TestDrops(t *testing.T) {
 
 // TestBlocks is the weight of each kind of block where nothing is learned.
 func TestBlocks(t *testing.T) {
-	image := jsonl.Part{Kind: jsonl.KindImage}
-	for _, tt := range []struct {
-		name string
-		b    jsonl.ContentBlock
-		want int
-	}{
-		{"text", jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(400)}, 100},
-		{"thinking with text", jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(400), Signature: 9000}, 100},
-		{"tool_use", jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(176)}, 100},
-		{"image", jsonl.ContentBlock{Kind: jsonl.KindImage, JSON: chars(90000)}, 1500},
-		{"document", jsonl.ContentBlock{Kind: jsonl.KindDocument, JSON: chars(90000)}, 1500},
-		{"tool_result", jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(200)}, 108},
-		{"tool_result with images", jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(200), Parts: []jsonl.Part{image, image}}, 3108},
-		{"redacted thinking: its data", jsonl.ContentBlock{Kind: jsonl.KindRedactedThinking, Text: chars(400), JSON: chars(900)}, 100},
-		{"unknown: its JSON", jsonl.ContentBlock{Kind: jsonl.KindUnknown, JSON: chars(200)}, 100},
-	} {
-		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{block(tt.b)}})
-		must.Equal(t, calibrate(t, conv, round()).Block(0, 0), tt.want, tt.name)
-	}
+	must.Rows(t, `
+text                        | {"type": "text", "text": 400} | 100
+thinking with text          | {"type": "thinking", "text": 400, "signature": 9000} | 100
+tool_use                    | {"type": "tool_use", "name": "Read", "json": 176} | 100
+image                       | {"type": "image", "json": 90000} | 1500
+document                    | {"type": "document", "json": 90000} | 1500
+tool_result                 | {"type": "tool_result", "text": 200} | 108
+tool_result with images     | {"type": "tool_result", "text": 200, "parts": [{"type": "image"}, {"type": "image"}]} | 3108
+redacted thinking: its data | {"type": "redacted_thinking", "text": 400, "json": 900} | 100
+unknown: its JSON           | {"type": "unknown", "json": 200} | 100
+`, func(name string, s told, want int) {
+		conv := said(session.Message{Role: session.Assistant, Blocks: []session.Block{s.block()}})
+		must.Equal(t, calibrate(t, conv, round()).Block(0, 0), want, name)
+	})
 }
 
 // TestHiddenThinking: thinking without text weighs what the record has of it.
 func TestHiddenThinking(t *testing.T) {
-	for _, tt := range []struct {
-		name      string
-		usage     jsonl.Usage
-		signature int
-		want      int
-	}{
-		{"recorded thinking tokens; the others share the rest, 579", jsonl.Usage{Output: 900, Thinking: 321}, 1000, 321},
-		{"output that nothing else explains", jsonl.Usage{Output: 900}, 1000, 750},
-		{"output that the text explains", jsonl.Usage{Output: 150}, 1900, 0},
-		{"output that cannot be: the signature", jsonl.Usage{Output: 10}, 1450, 300},
-		{"a short signature", jsonl.Usage{Output: 10}, 250, 0},
-	} {
+	must.Rows(t, `
+# name | usage | signature | want
+recorded thinking tokens; the others share the rest, 579 | {"output": 900, "thinking": 321} | 1000 | 321
+output that nothing else explains | {"output": 900} | 1000 | 750
+output that the text explains | {"output": 150} | 1900 | 0
+output that cannot be: the signature | {"output": 10} | 1450 | 300
+a short signature | {"output": 10} | 250 | 0
+`, func(name string, usage jsonl.Usage, signature, want int) {
 		m := answer(20000) // 100 tokens of text
-		setVersion("2.1.228", &m)
-		m.Blocks = append([]session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: tt.signature})}, m.Blocks...)
+		m.Version = "2.1.228"
+		m.Blocks = append([]session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: signature})}, m.Blocks...)
 		m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(76)})) // 50
-		m.Usage.Output, m.Usage.Thinking = tt.usage.Output, tt.usage.Thinking
+		m.Usage.Output, m.Usage.Thinking = usage.Output, usage.Thinking
 		c := calibrate(t, said(m), round())
-		must.Equal(t, c.Block(0, 0), tt.want, tt.name)
+		must.Equal(t, c.Block(0, 0), want, name)
 		text, call := 100, 50
-		if tt.usage.Thinking > 0 {
+		if usage.Thinking > 0 {
 			text, call = 386, 193
 		}
 		if c.Block(0, 1) != text || c.Block(0, 2) != call {
-			t.Errorf("%s: the others are %d and %d", tt.name, c.Block(0, 1), c.Block(0, 2))
+			t.Errorf("%s: the others are %d and %d", name, c.Block(0, 1), c.Block(0, 2))
 		}
-	}
+	})
 }
 
 // TestSeveralHidden: thinking without text in several blocks shares what the rest leaves by the length of the

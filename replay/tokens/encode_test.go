@@ -31,47 +31,46 @@ func load(t testing.TB, path string) *session.Conversation {
 	return file.Main
 }
 
-// TestEncodedBlocks counts one block of each kind by hand.
 func TestEncodedBlocks(t *testing.T) {
 	picture := base64.StdEncoding.EncodeToString(imageFiles(t)["png"])
 	count, e := plain(t), encoder(t, tokens.NameO200K)
-	tests := []struct {
-		name, role, content string
-		want                int
-	}{
-		{"text", "user", `"Hello, world! It's 2026."`, count("Hello, world! It's 2026.")},
-		{"no text", "user", `""`, 0},
-		{"a special token is text", "user", `"<|endoftext|>"`, count("<|endoftext|>")},
-		{"escapes", "user", `"caf\u00e9 \ud83d\ude00 \ud83d \n"`, count("café 😀 \ufffd \n")},
-		{"thinking", "assistant", `[{"type":"thinking","thinking":"Let me see.","signature":"abcd"}]`, count("Let me see.")},
-		{"hidden thinking", "assistant", `[{"type":"thinking","thinking":"","signature":"abcdefghijkl"}]`, 0},
-		{"tool_use", "assistant", `[{"type":"tool_use","id":"t1","name":"Read","input":{ "file_path" : "/a/b.go", "n": 3 }}]`, count(`{"name":"Read","input":{"file_path":"/a/b.go","n":3}}`)},
-		{"tool_use, a name to escape", "assistant", `[{"type":"tool_use","id":"t1","name":"a\"<b>","input":{}}]`, count(`{"name":"a\"<b>","input":{}}`)},
-		{"result, a string", "user", `[{"type":"tool_result","tool_use_id":"t1","content":"package bpe\n"}]`, count("package bpe\n")},
-		{"result, an array", "user", `[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"one two"},{"type":"text","text":"three"}]}]`, count("one two") + count("three")},
-		{"result with an image", "user", `[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + picture + `"}}]}]`, count("see") + 2},
-		{"result, something new", "user", `[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference", "tool_name":"Grep"}]}]`, count(`{"type":"tool_reference","tool_name":"Grep"}`)},
-		{"result without content", "user", `[{"type":"tool_result","tool_use_id":"t1"}]`, 0},
-		{"image", "user", `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + picture + `"}}]`, 2},
-		{"image of unknown size", "user", `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]`, 2000},
-		{"image by its address", "user", `[{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}]`, 2000},
-		{"document", "user", `[{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"` + picture + `"}}]`, 2000},
-		{"unknown", "user", `[{"type":"hologram", "depth": 3}]`, count(`{"type":"hologram","depth":3}`)},
-	}
-	for _, tt := range tests {
+	must.Rows(t, `
+# name | role | content | the texts that are counted | what is beside them
+text | user | "\"Hello, world! It's 2026.\"" | ["Hello, world! It's 2026."] | 0
+no text | user | "\"\"" | [] | 0
+a special token is text | user | "\"<|endoftext|>\"" | ["<|endoftext|>"] | 0
+escapes | user | "\"caf\\u00e9 \\ud83d\\ude00 \\ud83d \\n\"" | ["café 😀 \ufffd \n"] | 0
+thinking | assistant | [{"type":"thinking","thinking":"Let me see.","signature":"abcd"}] | ["Let me see."] | 0
+hidden thinking | assistant | [{"type":"thinking","thinking":"","signature":"abcdefghijkl"}] | [] | 0
+tool_use | assistant | [{"type":"tool_use","id":"t1","name":"Read","input":{ "file_path" : "/a/b.go", "n": 3 }}] | ["{\"name\":\"Read\",\"input\":{\"file_path\":\"/a/b.go\",\"n\":3}}"] | 0
+tool_use, a name to escape | assistant | [{"type":"tool_use","id":"t1","name":"a\"<b>","input":{}}] | ["{\"name\":\"a\\\"<b>\",\"input\":{}}"] | 0
+result, a string | user | [{"type":"tool_result","tool_use_id":"t1","content":"package bpe\n"}] | ["package bpe\n"] | 0
+result, an array | user | [{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"one two"},{"type":"text","text":"three"}]}] | ["one two", "three"] | 0
+result with an image | user | [{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"see"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"PICTURE"}}]}] | ["see"] | 2
+result, something new | user | [{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference", "tool_name":"Grep"}]}] | ["{\"type\":\"tool_reference\",\"tool_name\":\"Grep\"}"] | 0
+result without content | user | [{"type":"tool_result","tool_use_id":"t1"}] | [] | 0
+image | user | [{"type":"image","source":{"type":"base64","media_type":"image/png","data":"PICTURE"}}] | [] | 2
+image of unknown size | user | [{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}] | [] | 2000
+image by its address | user | [{"type":"image","source":{"type":"url","url":"https://example.com/a.png"}}] | [] | 2000
+document | user | [{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"PICTURE"}}] | [] | 2000
+unknown | user | [{"type":"hologram", "depth": 3}] | ["{\"type\":\"hologram\",\"depth\":3}"] | 0
+`, func(name, role, content string, texts []string, want int) {
+		for _, text := range texts {
+			want += count(text)
+		}
 		path := filepath.Join(t.TempDir(), "s.jsonl")
-		line := fmt.Sprintf(`{"type":%q,"uuid":"u1","sessionId":"s","version":"2.1.19","timestamp":"2026-01-15T09:00:00Z","message":{"role":%[1]q,"id":"m1","model":"claude-opus-4-5","content":%s}}`, tt.role, tt.content)
+		line := fmt.Sprintf(`{"type":%q,"uuid":"u1","sessionId":"s","version":"2.1.19","timestamp":"2026-01-15T09:00:00Z","message":{"role":%[1]q,"id":"m1","model":"claude-opus-4-5","content":%s}}`, role, strings.ReplaceAll(content, "PICTURE", picture))
 		if !json.Valid([]byte(line)) {
-			t.Fatalf("%s: the line is not JSON", tt.name)
+			t.Fatalf("%s: the line is not JSON", name)
 		}
 		must.Do(t, os.WriteFile(path, []byte(line+"\n"), 0o600))
 		conv := load(t, path)
 		table := must.Get(tokens.Encoded(conv, e, tokens.EncodeOptions{}))(t)
 		if len(conv.Messages) != 1 {
-			t.Fatalf("%s: %d messages", tt.name, len(conv.Messages))
+			t.Fatalf("%s: %d messages", name, len(conv.Messages))
 		}
-		must.Equal(t, table.Message(0), tt.want, tt.name)
-	}
+		must.Equal(t, table.Message(0), want, name)
+	})
 }
 
 // plain counts with an encoding itself, without what is kept of texts.

@@ -2,8 +2,10 @@ package tokens_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,53 +67,58 @@ func TestCountedByEncoding(t *testing.T) {
 
 // TestTokenizerOf: the price table's name comes first, then the model's own.
 func TestTokenizerOf(t *testing.T) {
-	for _, tt := range [][3]string{
-		{"claude-opus-4-7", "new", tokens.NewTokenizer}, {"claude-opus-9", "", tokens.OldTokenizer}, {"", "", tokens.OldTokenizer},
-		{"<synthetic>", "", tokens.OldTokenizer}, {"gpt-5.6-sol", "", tokens.OpenAITokenizer}, {"openai/GPT-5.4", "", tokens.OpenAITokenizer},
-		{"gemini-3-pro", "", tokens.GoogleTokenizer}, {"deepseek-v4", "", tokens.OtherTokenizer}, {"anthropic/claude-9", "", tokens.OldTokenizer},
-	} {
-		must.Both(tokens.TokenizerOf(tt[0], tt[1]))(t, tt[2], nil)
-	}
+	names := map[string]string{"new": tokens.NewTokenizer, "old": tokens.OldTokenizer, "openai": tokens.OpenAITokenizer, "google": tokens.GoogleTokenizer, "other": tokens.OtherTokenizer}
+	must.Rows(t, `
+claude-opus-4-7    | new | new
+claude-opus-9      | ""  | old
+""                 | ""  | old
+<synthetic>        | ""  | old
+gpt-5.6-sol        | ""  | openai
+openai/GPT-5.4     | ""  | openai
+gemini-3-pro       | ""  | google
+deepseek-v4        | ""  | other
+anthropic/claude-9 | ""  | old
+`, func(model, listed, want string) {
+		must.Both(tokens.TokenizerOf(model, listed))(t, names[want], nil, model)
+	})
 }
 
 // TestThinkingUntilAnswer: thinking of a turn that was not answered stays, and a fork in mid-turn is sent that of all
 // its parent's turns.
 func TestThinkingUntilAnswer(t *testing.T) {
-	think := func(stop string, copied bool, kinds ...jsonl.Kind) session.Message {
-		m := session.Message{Model: "m", StopReason: stop}
-		m.Role, m.Class = session.Assistant, session.ClassResponse
-		if copied {
-			m.Marks = session.NoRequest
-		}
-		for _, k := range append([]jsonl.Kind{jsonl.KindThinking}, kinds...) {
-			m.Blocks = append(m.Blocks, session.Block{ContentBlock: jsonl.ContentBlock{Kind: k}})
-		}
-		return m
-	}
-	prompt := session.Message{Class: session.ClassPrompt}
-	answer, calls := think("end_turn", false, jsonl.KindText), think("tool_use", false, jsonl.KindText, jsonl.KindToolUse)
-	cut := think("", true, jsonl.KindText)
-	parents, running := think("end_turn", true, jsonl.KindText), think("tool_use", true, jsonl.KindToolUse)
-	for _, tt := range []struct {
-		name     string
-		messages []session.Message
-		left     map[int]string // by the response that a request is answered by
-	}{
-		{"answered", []session.Message{prompt, calls, answer, prompt, answer}, map[int]string{1: "[]", 2: "[]", 4: "[[1 0] [2 0]]"}},
-		{"not answered", []session.Message{prompt, calls, prompt, answer, prompt, answer}, map[int]string{1: "[]", 3: "[]", 5: "[[1 0] [3 0]]"}},
-		{"interrupted", []session.Message{prompt, calls, cut, prompt, answer, prompt, answer}, map[int]string{1: "[]", 4: "[]", 6: "[[1 0] [2 0] [4 0]]"}},
-		{"a fork in mid-turn", []session.Message{prompt, parents, prompt, running, prompt, answer, prompt, answer}, map[int]string{5: "[]", 7: "[[1 0] [3 0] [5 0]]"}},
-		{"a fork after an answer", []session.Message{prompt, running, parents, prompt, answer}, map[int]string{4: "[[1 0] [2 0]]"}},
-	} {
-		yes := func(string) bool { return true }
-		th := tokens.NewThinking(&session.Conversation{Messages: tt.messages}, tokens.CountedModel{ClearsThinking: yes, UntilAnswer: yes})
-		for m := range tt.messages {
-			want, asked := tt.left[m]
-			if !asked {
-				continue
+	kinds := map[string][]jsonl.Kind{"text": {jsonl.KindThinking, jsonl.KindText}, "call": {jsonl.KindThinking, jsonl.KindToolUse}, "both": {jsonl.KindThinking, jsonl.KindText, jsonl.KindToolUse}}
+	must.Rows(t, `
+# name | messages: prompts, and what is behind the thinking of a response: a text ends the turn, "cut" is one that was interrupted; those of a
+# fork's parent begin with a * | what is left out by the response that a request is answered by
+answered               | prompt both text prompt text                        | {"1": "[]", "2": "[]", "4": "[[1 0] [2 0]]"}
+not answered           | prompt both prompt text prompt text                 | {"1": "[]", "3": "[]", "5": "[[1 0] [3 0]]"}
+interrupted            | prompt both *cut prompt text prompt text            | {"1": "[]", "4": "[]", "6": "[[1 0] [2 0] [4 0]]"}
+a fork in mid-turn     | prompt *text prompt *call prompt text prompt text   | {"5": "[]", "7": "[[1 0] [3 0] [5 0]]"}
+a fork after an answer | prompt *call *text prompt text                      | {"4": "[[1 0] [2 0]]"}
+`, func(name, messages string, wanted map[int]string) {
+		conv := &session.Conversation{}
+		for _, word := range strings.Fields(messages) {
+			m := session.Message{Class: session.ClassPrompt}
+			if word != "prompt" {
+				what, copied := strings.CutPrefix(word, "*")
+				m = session.Message{Model: "m", Role: session.Assistant, Class: session.ClassResponse, StopReason: map[string]string{"text": "end_turn", "call": "tool_use", "both": "tool_use"}[what]}
+				if copied {
+					m.Marks = session.NoRequest
+				}
+				if what == "cut" {
+					what = "text"
+				}
+				for _, k := range kinds[what] {
+					m.Blocks = append(m.Blocks, block(jsonl.ContentBlock{Kind: k}))
+				}
 			}
-			left, _ := th.Request(m, "m")
-			must.Equal(t, fmt.Sprint(figures(left)), want, tt.name, m)
+			conv.Messages = append(conv.Messages, m)
 		}
-	}
+		yes := func(string) bool { return true }
+		th := tokens.NewThinking(conv, tokens.CountedModel{ClearsThinking: yes, UntilAnswer: yes})
+		for _, m := range slices.Sorted(maps.Keys(wanted)) {
+			left, _ := th.Request(m, "m")
+			must.Equal(t, fmt.Sprint(figures(left)), wanted[m], name, m)
+		}
+	})
 }

@@ -1,7 +1,6 @@
 package tokens_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -18,63 +17,52 @@ func block(b jsonl.ContentBlock) session.Block { return session.Block{ContentBlo
 
 // TestEstimate is the client's own arithmetic, kind by kind.
 func TestEstimate(t *testing.T) {
-	offloaded := block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(400), Parts: []jsonl.Part{{Kind: jsonl.KindImage}}})
-	offloaded.Offload = &session.Offload{Text: chars(4000)}
-	image := jsonl.Part{Kind: jsonl.KindImage}
-	text := func(n int) jsonl.Part { return jsonl.Part{Kind: jsonl.KindText, Text: chars(n)} }
-	for _, tt := range []struct {
-		name string
-		b    session.Block
-		want int
-	}{
-		{"no text", block(jsonl.ContentBlock{Kind: jsonl.KindText}), 0},
-		{"one character", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(1)}), 0},
-		{"halves up", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(2)}), 1},
-		{"five characters", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(5)}), 1},
-		{"six characters", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(6)}), 2},
-		{"UTF-16 units, not bytes", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: jsonl.Measure(strings.Repeat("語", 8))}), 2},
-		{"a pair of surrogates is two", block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: jsonl.Measure("😀😀😀😀")}), 2},
-		{"thinking", block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Text: chars(40), Signature: 4000}), 10},
-		{"thinking without text", block(jsonl.ContentBlock{Kind: jsonl.KindThinking, Signature: 4000}), 0},
-		{"redacted thinking", block(jsonl.ContentBlock{Kind: jsonl.KindRedactedThinking, JSON: chars(80)}), 20},
-		{"tool_use: name and input", block(jsonl.ContentBlock{Kind: jsonl.KindToolUse, Name: "Read", JSON: chars(38), Text: chars(999)}), 11},
-		{"server_tool_use", block(jsonl.ContentBlock{Kind: jsonl.KindServerToolUse, Name: "web_search", JSON: chars(30)}), 10},
-		{"image", block(jsonl.ContentBlock{Kind: jsonl.KindImage, JSON: chars(90000)}), 2000},
-		{"document", block(jsonl.ContentBlock{Kind: jsonl.KindDocument, JSON: chars(90000)}), 2000},
-		{"result, a string", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, IsString: true, Text: chars(402)}), 101},
-		{"result, an array: each text by itself", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(4), Parts: []jsonl.Part{text(2), text(2)}}), 2},
-		{"result, an array with images", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult, Text: chars(40), Parts: []jsonl.Part{text(40), image, image}}), 4010},
-		{"result, an empty array", block(jsonl.ContentBlock{Kind: jsonl.KindToolResult}), 0},
-		{"result that is read back: the file", offloaded, 1000},
-		{"unknown: its JSON", block(jsonl.ContentBlock{Kind: jsonl.KindUnknown, JSON: chars(120), Text: chars(8)}), 30},
-		{"tool_reference: its JSON", block(jsonl.ContentBlock{Kind: jsonl.KindToolReference, JSON: chars(60)}), 15},
-		{"attachment", block(jsonl.ContentBlock{Kind: jsonl.KindAttachment, Text: chars(516), JSON: chars(9000)}), 129},
-	} {
-		must.Equal(t, tokens.Estimate(&tt.b), tt.want, tt.name)
-	}
+	must.Rows(t, `
+no text                 | {"type": "text"} | 0
+one character           | {"type": "text", "text": 1} | 0
+halves up               | {"type": "text", "text": 2} | 1
+five characters         | {"type": "text", "text": 5} | 1
+six characters          | {"type": "text", "text": 6} | 2
+UTF-16 units, not bytes | {"type": "text", "said": "語語語語語語語語"} | 2
+a pair of surrogates is two | {"type": "text", "said": "😀😀😀😀"} | 2
+thinking                | {"type": "thinking", "text": 40, "signature": 4000} | 10
+thinking without text   | {"type": "thinking", "signature": 4000} | 0
+redacted thinking       | {"type": "redacted_thinking", "json": 80} | 20
+tool_use: name and input | {"type": "tool_use", "name": "Read", "json": 38, "text": 999} | 11
+server_tool_use         | {"type": "server_tool_use", "name": "web_search", "json": 30} | 10
+image                   | {"type": "image", "json": 90000} | 2000
+document                | {"type": "document", "json": 90000} | 2000
+result, a string        | {"type": "tool_result", "string": true, "text": 402} | 101
+result, an array: each text by itself | {"type": "tool_result", "text": 4, "parts": [{"type": "text", "text": 2}, {"type": "text", "text": 2}]} | 2
+result, an array with images | {"type": "tool_result", "text": 40, "parts": [{"type": "text", "text": 40}, {"type": "image"}, {"type": "image"}]} | 4010
+result, an empty array  | {"type": "tool_result"} | 0
+result that is read back: the file | {"type": "tool_result", "text": 400, "parts": [{"type": "image"}], "file": 4000} | 1000
+unknown: its JSON       | {"type": "unknown", "json": 120, "text": 8} | 30
+tool_reference: its JSON | {"type": "tool_reference", "json": 60} | 15
+attachment              | {"type": "attachment", "text": 516, "json": 9000} | 129
+`, func(name string, s told, want int) {
+		b := s.block()
+		must.Equal(t, tokens.Estimate(&b), want, name)
+	})
 }
 
 // TestHeuristic: the table is the estimate of every block, and messages are sums of theirs.
 func TestHeuristic(t *testing.T) {
-	conv := &session.Conversation{Messages: []session.Message{
-		{Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(400)})}},
-		{Blocks: []session.Block{
-			block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(6)}),
-			block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(6)}),
-			block(jsonl.ContentBlock{Kind: jsonl.KindImage}),
-		}},
-		{},
-		{Blocks: []session.Block{block(jsonl.ContentBlock{Kind: jsonl.KindText, Text: chars(40)})}},
-	}}
+	var list [][]told
+	must.JSON(t, `[[{"type": "text", "text": 400}], [{"type": "text", "text": 6}, {"type": "text", "text": 6}, {"type": "image"}], [], [{"type": "text", "text": 40}]]`, &list)
+	conv := &session.Conversation{Messages: make([]session.Message, len(list))}
+	for m := range list {
+		for _, b := range list[m] {
+			conv.Messages[m].Blocks = append(conv.Messages[m].Blocks, b.block())
+		}
+	}
 	cal := must.Get(tokens.Calibrate(conv, tokens.CountedModel{Tokenizer: tokens.NewTokenizer}))(t)
 	table := cal.Heuristic()
 	for m, want := range []int{100, 2004, 0, 10} {
 		must.Equal(t, table.Message(m), want, m)
 		sum := 0
 		for b := range conv.Messages[m].Blocks {
-			if got, want := table.Block(m, b), tokens.Estimate(&conv.Messages[m].Blocks[b]); got != want {
-				t.Errorf("block %d of message %d: %d, want %d", b, m, got, want)
-			}
+			must.Equal(t, table.Block(m, b), tokens.Estimate(&conv.Messages[m].Blocks[b]), m, b)
 			sum += table.Block(m, b)
 		}
 		must.Equal(t, sum, want, m)
@@ -91,4 +79,41 @@ func TestHeuristic(t *testing.T) {
 	} {
 		must.Equal(t, table.Content(&tt.c), tt.want, tt.name)
 	}
+}
+
+// told is a block in short: its type, and so many characters of text, JSON and signature.
+type told struct {
+	Type, Name, Said      string // Said: the text itself
+	Text, JSON, Signature int
+	String                bool
+	Parts                 []told
+	File                  int // of the file that a result was saved to
+}
+
+// kinds are the kinds of the types in short.
+func kinds() map[string]jsonl.Kind {
+	return map[string]jsonl.Kind{
+		"text": jsonl.KindText, "thinking": jsonl.KindThinking, "redacted_thinking": jsonl.KindRedactedThinking, "tool_use": jsonl.KindToolUse, "server_tool_use": jsonl.KindServerToolUse, "image": jsonl.KindImage,
+		"document": jsonl.KindDocument, "tool_result": jsonl.KindToolResult, "tool_reference": jsonl.KindToolReference, "attachment": jsonl.KindAttachment, "unknown": jsonl.KindUnknown,
+	}
+}
+
+func (s told) block() session.Block {
+	length := func(n int) (m jsonl.Metrics) {
+		if n > 0 {
+			m = chars(n)
+		}
+		return m
+	}
+	b := session.Block{ContentBlock: jsonl.ContentBlock{Kind: kinds()[s.Type], Name: s.Name, Text: length(s.Text), JSON: length(s.JSON), Signature: s.Signature, IsString: s.String}}
+	if s.Said != "" {
+		b.Text = jsonl.Measure(s.Said)
+	}
+	for _, p := range s.Parts {
+		b.Parts = append(b.Parts, jsonl.Part{Kind: kinds()[p.Type], Text: length(p.Text)})
+	}
+	if s.File > 0 {
+		b.Offload = &session.Offload{Text: chars(s.File)}
+	}
+	return b
 }

@@ -99,21 +99,29 @@ func TestCacheEditsDivide(t *testing.T) {
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"C","content":"c"}]}`,
 		`{"role":"user","content":"comment"}`,
 	)
-	drop := func(item, carrier policy.ItemID) policy.Edit {
-		return policy.Edit{Kind: policy.KindCacheEdit, Target: policy.Target{Item: item}, Carrier: carrier}
-	}
 	pol := &policy.Policy{Cache: policy.Caching{Breakpoints: policy.BreakpointsNone}}
-	for _, tt := range []struct {
-		edits []policy.Edit
-		want  []string // block types of each user message from the second on; + before what can be named
-	}{
-		{[]policy.Edit{drop(2, 6)}, []string{"+A", "cache_edits[A] B C text"}},
-		{[]policy.Edit{drop(2, 6), drop(5, 6)}, []string{"+A", "+B +C", "cache_edits[A C] text"}},
-		{[]policy.Edit{drop(2, 5), drop(4, 6)}, []string{"+A", "cache_edits[A] +B +C", "cache_edits[B] text"}},
-		{[]policy.Edit{drop(4, 5), drop(5, 6)}, []string{"+A", "cache_edits[B] +B +C", "cache_edits[C] text"}}, // C stays with its call
-		{[]policy.Edit{drop(2, 5), drop(2, 6)}, []string{"+A", "cache_edits[A] B C text"}},                     // another carries it now
-	} {
-		b := must.Get(wire.RequestBody(viewOf(t, conv, tt.edits...), pol))(t)
+	must.Rows(t, `
+# edits, and the blocks of each user message from the second on; + before what can be named
+[{"kind": "cache_edit", "target": {"item": 2}, "carrier": 6}]
+	+A
+	cache_edits[A] B C text
+[{"kind": "cache_edit", "target": {"item": 2}, "carrier": 6}, {"kind": "cache_edit", "target": {"item": 5}, "carrier": 6}]
+	+A
+	+B +C
+	cache_edits[A C] text
+[{"kind": "cache_edit", "target": {"item": 2}, "carrier": 5}, {"kind": "cache_edit", "target": {"item": 4}, "carrier": 6}]
+	+A
+	cache_edits[A] +B +C
+	cache_edits[B] text
+[{"kind": "cache_edit", "target": {"item": 4}, "carrier": 5}, {"kind": "cache_edit", "target": {"item": 5}, "carrier": 6}] # C stays with its call
+	+A
+	cache_edits[B] +B +C
+	cache_edits[C] text
+[{"kind": "cache_edit", "target": {"item": 2}, "carrier": 5}, {"kind": "cache_edit", "target": {"item": 2}, "carrier": 6}] # another carries it now
+	+A
+	cache_edits[A] B C text
+`, func(edits string, want []string) {
+		b := must.Get(wire.RequestBody(viewOf(t, conv, editsOf(t, conv, edits)...), pol))(t)
 		var got []string
 		for _, m := range b.Messages[1:] {
 			if m.Role == session.Assistant {
@@ -141,8 +149,8 @@ func TestCacheEditsDivide(t *testing.T) {
 			}
 			got = append(got, strings.Join(blocks, " "))
 		}
-		must.Equal(t, got, tt.want)
-	}
+		must.Equal(t, got, want, edits)
+	})
 }
 
 // quarters weighs four characters a token.

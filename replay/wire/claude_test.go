@@ -3,6 +3,7 @@ package wire_test
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,92 +54,79 @@ func (w *writer) sent(t *testing.T) []string {
 	return lines(t, body)
 }
 
-// TestReleases: what differs between releases in what they make of the same lines.
+// TestReleases: what differs between releases in what they make of the same lines. "VERSION sends TEXT" says what is in the messages.
 func TestReleases(t *testing.T) {
-	const call = `{"type":"tool_use","id":"%s","name":"%s","input":{%s}}`
-	foreign := func(w *writer) {
-		w.user("u1", "go")
-		w.answer("a1", "claude-sonnet-4-5", `{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"one"}`)
-		w.user("u2", "on")
-		w.answer("a2", "claude-haiku-4-5", `{"type":"text","text":"two"}`)
-		w.user("u3", "more")
-	}
-	plan := func(w *writer) {
-		w.user("u1", "go")
-		w.answer("a1", "claude-sonnet-4-5", fmt.Sprintf(call, "t1", "ExitPlanMode", `"plan":"# P","a":1,"planFilePath":"/p.md"`))
-		w.result("u2", "t1", "accepted")
-	}
-	found := func(w *writer) {
-		w.user("u1", "go")
-		w.answer("a1", "claude-sonnet-4-5", fmt.Sprintf(call, "t1", "ToolSearch", ""))
-		w.add("u2", "user", `"message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"X"}]}]}`)
-	}
-	hook := func(again bool) func(w *writer) {
-		return func(w *writer) {
-			w.user("u1", "go")
-			w.answer("a1", "claude-sonnet-4-5", fmt.Sprintf(call, "t1", "Read", ""))
-			w.result("u2", "t1", "one")
-			w.attach("x1", `{"type":"hook_additional_context","content":["a note"],"hookName":"PostToolUse:Read","toolUseID":"t1","hookEvent":"PostToolUse"}`)
-			w.attach("x2", `{"type":"nested_memory","path":"/m","content":{"content":"rules"}}`)
-			if again {
-				w.answer("a2", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
-				w.attach("x3", `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
-				w.user("u3", "on")
+	must.Rows(t, `
+thinking of another model is not sent
+	user u1 go
+	answer a1 claude-sonnet-4-5 {"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"text","text":"one"}
+	user u2 on
+	answer a2 claude-haiku-4-5 {"type":"text","text":"two"}
+	user u3 more
+	2.1.150 sends "thinking":"hm"
+	2.1.160 sends {"role":"assistant","content":[{"type":"text","text":"one"}]}
+a plan that the model wrote, and the client, and that the client wrote into a call
+	user u1 go
+	answer a1 claude-sonnet-4-5 {"type":"tool_use","id":"t1","name":"ExitPlanMode","input":{"plan":"P","a":1,"planFilePath":"/p.md"}}
+	result u2 t1 accepted
+	2.0.30 sends "input":{"plan":"P","a":1,"planFilePath":"/p.md"}}
+	2.0.76 sends "input":{"a":1}}
+	2.1.300 sends "input":{"a":1}}
+	2.1.305 sends "input":{"plan":"P","a":1,"planFilePath":"/p.md"}}
+a tool that is named, and a text behind it
+	user u1 go
+	answer a1 claude-sonnet-4-5 {"type":"tool_use","id":"t1","name":"ToolSearch","input":{}}
+	add u2 user "message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"tool_reference","tool_name":"X"}]}]}
+	2.1.68 sends "tool_name":"X"}]}]}
+	2.1.76 sends "tool_name":"X"}]},{"type":"text","text":"Tool loaded."}]}
+a hook around a tool
+	user u1 go
+	answer a1 claude-sonnet-4-5 {"type":"tool_use","id":"t1","name":"Read","input":{}}
+	result u2 t1 one
+	attach x1 {"type":"hook_additional_context","content":["a note"],"hookName":"PostToolUse:Read","toolUseID":"t1","hookEvent":"PostToolUse"}
+	attach x2 {"type":"nested_memory","path":"/m","content":{"content":"rules"}}
+	2.1.225 sends "content":"one\n\n<system-reminder>\nContents of /m:\n\nrules\n</system-reminder>"},{"type":"text","text":"<system-reminder>\nPostToolUse:Read hook additional context: a note\n</system-reminder>"}]}
+	2.1.240 sends "content":"one\n\n<system-reminder>\nPostToolUse:Read hook additional context: a note\n</system-reminder>\n\n<system-reminder>\nContents of /m:\n\nrules\n</system-reminder>"}]}
+read back
+	user u1 go
+	answer a1 claude-sonnet-4-5 {"type":"tool_use","id":"t1","name":"Read","input":{}}
+	result u2 t1 one
+	attach x1 {"type":"hook_additional_context","content":["a note"],"hookName":"PostToolUse:Read","toolUseID":"t1","hookEvent":"PostToolUse"}
+	attach x2 {"type":"nested_memory","path":"/m","content":{"content":"rules"}}
+	answer a2 claude-sonnet-4-5 {"type":"text","text":"done"}
+	attach x3 {"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}
+	user u3 on
+	2.1.225 sends "content":"one\n\n<system-reminder>\nPostToolUse:Read hook additional context: a note\n</system-reminder>\n\n<system-reminder>\nContents of /m:\n\nrules\n</system-reminder>"}]}
+a queued prompt, and with other words
+	user u1 go
+	answer a1 claude-sonnet-4-5 {"type":"tool_use","id":"t1","name":"Read","input":{}}
+	result u2 t1 one
+	attach x1 {"type":"queued_command","prompt":"be short","commandMode":"prompt"}
+	2.1.119 sends one\n\n<system-reminder>\n[placeholder for queued_command: 52 characters of the client's own, on no line of the session]\nbe short\n[placeholder for queued_command: 109 characters of the client's own, on no line of the session]\n</system-reminder>
+	2.1.210 sends one\n\n<system-reminder>\n[placeholder for queued_command: 52 characters of the client's own, on no line of the session]\nbe short\n[placeholder for queued_command: 230 characters of the client's own, on no line of the session]\n</system-reminder>
+a server that left, and with words behind
+	user u1 go
+	attach x1 {"type":"mcp_instructions_delta","addedNames":[],"addedBlocks":[],"removedNames":["shop"]}
+	2.1.119 sends <system-reminder>\n[placeholder for mcp_instructions_delta withdrawn: 87 characters of the client's own, on no line of the session]\nshop\n</system-reminder>
+	2.1.150 sends <system-reminder>\n[placeholder for mcp_instructions_delta withdrawn: 87 characters of the client's own, on no line of the session]\nshop\n[placeholder for mcp_instructions_delta withdrawn: 118 characters of the client's own, on no line of the session]\n</system-reminder>
+texts of one message end their lines
+	user u1 one
+	user u2 two
+	2.1.77 sends "text":"one"},{"type":"text","text":"two"}
+	2.1.80 sends "text":"one\n"},{"type":"text","text":"two"}
+`, func(name string, steps []string) {
+		told := slices.IndexFunc(steps, func(s string) bool { return s[0] == '2' })
+		for _, step := range steps[told:] {
+			version, want, _ := strings.Cut(step, " sends ")
+			w := writer{version: version}
+			for _, step := range steps[:told] {
+				w.tell(t, step)
+			}
+			if got := strings.Join(w.sent(t), "\n"); !strings.Contains(got, want) {
+				t.Errorf("%s, %s: %s is not in\n%s", name, version, want, got)
 			}
 		}
-	}
-	const memory, note = `<system-reminder>\nContents of /m:\n\nrules\n</system-reminder>`, `<system-reminder>\nPostToolUse:Read hook additional context: a note\n</system-reminder>`
-	queued := func(w *writer) {
-		w.user("u1", "go")
-		w.answer("a1", "claude-sonnet-4-5", fmt.Sprintf(call, "t1", "Read", ""))
-		w.result("u2", "t1", "one")
-		w.attach("x1", `{"type":"queued_command","prompt":"be short","commandMode":"prompt"}`)
-	}
-	around := func(before, behind int) string {
-		return fmt.Sprintf(`one\n\n<system-reminder>\n[placeholder for queued_command: %d characters of the client's own, on no line of the session]\nbe short\n[placeholder for queued_command: %d characters of the client's own, on no line of the session]\n</system-reminder>`, before, behind)
-	}
-	gone := func(w *writer) {
-		w.user("u1", "go")
-		w.attach("x1", `{"type":"mcp_instructions_delta","addedNames":[],"addedBlocks":[],"removedNames":["shop"]}`)
-	}
-	withdrawn := func(behind string) string {
-		return `<system-reminder>\n[placeholder for mcp_instructions_delta withdrawn: 87 characters of the client's own, on no line of the session]\nshop` + behind + `\n</system-reminder>`
-	}
-	commands := func(w *writer) {
-		w.user("u1", "one")
-		w.user("u2", "two")
-	}
-	for _, tt := range []struct {
-		name, version string
-		lines         func(w *writer)
-		want          string
-	}{
-		{"thinking of another model", "2.1.150", foreign, `"thinking":"hm"`},
-		{"is not sent", "2.1.160", foreign, `{"role":"assistant","content":[{"type":"text","text":"one"}]}`},
-		{"a plan that the model wrote", "2.0.30", plan, `"input":{"plan":"# P","a":1,"planFilePath":"/p.md"}}`},
-		{"and the client", "2.0.76", plan, `"input":{"a":1}}`},
-		{"a tool that is named", "2.1.68", found, `"tool_name":"X"}]}]}`},
-		{"a text behind it", "2.1.76", found, `"tool_name":"X"}]},{"type":"text","text":"Tool loaded."}]}`},
-		{"the plan that the client wrote into a call", "2.1.300", plan, `"input":{"a":1}}`},
-		{"stays", "2.1.305", plan, `"input":{"plan":"# P","a":1,"planFilePath":"/p.md"}}`},
-		{"a hook around a tool", "2.1.225", hook(false), `"content":"one\n\n` + memory + `"},{"type":"text","text":"` + note + `"}]}`},
-		{"read back", "2.1.225", hook(true), `"content":"one\n\n` + note + `\n\n` + memory + `"}]}`},
-		{"a hook around a tool, later", "2.1.240", hook(false), `"content":"one\n\n` + note + `\n\n` + memory + `"}]}`},
-		{"a queued prompt", "2.1.119", queued, around(52, 109)},
-		{"with other words", "2.1.210", queued, around(52, 230)},
-		{"a server that left", "2.1.119", gone, withdrawn("")},
-		{"with words behind", "2.1.150", gone, withdrawn(`\n[placeholder for mcp_instructions_delta withdrawn: 118 characters of the client's own, on no line of the session]`)},
-		{"texts of one message", "2.1.77", commands, `"text":"one"},{"type":"text","text":"two"}`},
-		{"end their lines", "2.1.80", commands, `"text":"one\n"},{"type":"text","text":"two"}`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			w := writer{version: tt.version}
-			tt.lines(&w)
-			if got := strings.Join(w.sent(t), "\n"); !strings.Contains(got, tt.want) {
-				t.Errorf("%s: %s is not in\n%s", tt.version, tt.want, got)
-			}
-		})
-	}
+	})
 }
 
 // TestResultsOfOneMoment: parallel results of one moment are in the order of the calls once a new process has read them.
@@ -209,5 +197,25 @@ func TestDroppedResponse(t *testing.T) {
 		if got := strings.Join(l.sent(t), "\n"); !strings.Contains(got, want) {
 			t.Errorf("%s: %s is not in\n%s", version, want, got)
 		}
+	}
+}
+
+// tell writes a line: "user UUID TEXT", "answer UUID MODEL BLOCKS", "result UUID CALL TEXT", "attach UUID ATTACHMENT" or "add UUID KIND REST".
+func (w *writer) tell(t *testing.T, step string) {
+	f := strings.SplitN(step, " ", 4)
+	rest := strings.Join(f[2:], " ")
+	switch f[0] {
+	case "user":
+		w.user(f[1], rest)
+	case "answer":
+		w.answer(f[1], f[2], f[3])
+	case "result":
+		w.result(f[1], f[2], f[3])
+	case "attach":
+		w.attach(f[1], rest)
+	case "add":
+		w.add(f[1], f[2], f[3])
+	default:
+		t.Fatalf("no step: %s", step)
 	}
 }

@@ -99,30 +99,31 @@ func TestOwnReminders(t *testing.T) {
 // once it is read back.
 func TestStopsLater(t *testing.T) {
 	const said = `Stop hook blocking error`
-	for _, tt := range []struct {
-		version, event string
-		then           string
-		sent           bool
-	}{
-		{"2.1.240", "Stop", "", false}, {"2.1.240", "SubagentStop", "", false}, {"2.1.240", "Stop", "prompt", true}, {"2.1.240", "Stop", "restart", true},
-		{"2.1.240", "UserPromptSubmit", "", true}, {"2.1.260", "Stop", "", true},
-	} {
-		w := writer{version: tt.version}
+	must.Rows(t, `
+# version | event | then | sent
+2.1.240 | Stop             | ""      | false
+2.1.240 | SubagentStop     | ""      | false
+2.1.240 | Stop             | prompt  | true
+2.1.240 | Stop             | restart | true
+2.1.240 | UserPromptSubmit | ""      | true
+2.1.260 | Stop             | ""      | true
+`, func(version, event, then string, sent bool) {
+		w := writer{version: version}
 		w.user("u1", "go")
 		w.answer("a1", "claude-sonnet-4-5", `{"type":"text","text":"done"}`)
 		w.add("u2", "user", `"isMeta":true,"message":{"role":"user","content":"Stop hook feedback:\nno"}`)
-		w.attach("x1", fmt.Sprintf(`{"type":"hook_blocking_error","hookName":"Stop","hookEvent":%q,"toolUseID":"t","blockingError":{"blockingError":"no","command":"c"}}`, tt.event))
+		w.attach("x1", fmt.Sprintf(`{"type":"hook_blocking_error","hookName":"Stop","hookEvent":%q,"toolUseID":"t","blockingError":{"blockingError":"no","command":"c"}}`, event))
 		w.answer("a2", "claude-sonnet-4-5", `{"type":"text","text":"really"}`)
-		switch tt.then {
+		switch then {
 		case "prompt":
 			w.user("u3", "on")
 		case "restart":
 			w.attach("x3", `{"type":"hook_success","hookName":"SessionStart:resume","hookEvent":"SessionStart","content":""}`)
 		}
-		if got := strings.Join(w.sent(t), "\n"); strings.Contains(got, said) != tt.sent || !strings.Contains(got, "Stop hook feedback") {
-			t.Errorf("%+v: %s", tt, got)
+		if got := strings.Join(w.sent(t), "\n"); strings.Contains(got, said) != sent || !strings.Contains(got, "Stop hook feedback") {
+			t.Error(got)
 		}
-	}
+	})
 }
 
 // TestFilesApart: files and memories are no part of the results before them where the model takes messages of the system role,
@@ -189,21 +190,22 @@ glm-5                    | false
 // TestLeads: what a hook said, and a note of the client, are reminders with what their lines say that stands before them. What
 // a person typed is not, nor are lines that say nothing of it.
 func TestLeads(t *testing.T) {
-	for i, tt := range []struct{ members, want string }{
-		{`"isMeta":true,"hookText":true,"hookTextLead":"A hook said:",`, `<system-reminder>\nA hook said:\nno 0\n</system-reminder>`},
-		{`"isMeta":true,"hookText":true,"hookTextLead":7,`, `<system-reminder>\nno 1\n</system-reminder>`},
-		{`"isMeta":true,"hookText":true,"hookTextLead":"two\nlines",`, `<system-reminder>\nno 2\n</system-reminder>`},
-		{`"isMeta":true,"ownNote":true,`, `<system-reminder>\nno 3\n</system-reminder>`},
-		{`"isMeta":true,`, `"text":"no 4`},
-		{`"hookText":true,"hookTextLead":"A hook said:",`, `"text":"no 5`},
-	} {
+	must.Rows(t, `
+# members of the line | what is sent
+"\"isMeta\":true,\"hookText\":true,\"hookTextLead\":\"A hook said:\"," | <system-reminder>\nA hook said:\nno\n</system-reminder>
+"\"isMeta\":true,\"hookText\":true,\"hookTextLead\":7,"                | <system-reminder>\nno\n</system-reminder>
+"\"isMeta\":true,\"hookText\":true,\"hookTextLead\":\"two\\nlines\","  | <system-reminder>\nno\n</system-reminder>
+"\"isMeta\":true,\"ownNote\":true,"                                    | <system-reminder>\nno\n</system-reminder>
+"\"isMeta\":true,"                                                     | "\"text\":\"no"
+"\"hookText\":true,\"hookTextLead\":\"A hook said:\","                 | "\"text\":\"no"
+`, func(members, want string) {
 		l := writer{version: "2.1.332"}
 		l.user("u1", "Stop hook feedback:\nwhat does this mean?")
-		l.add("u2", "user", fmt.Sprintf(`%s"message":{"role":"user","content":"no %d"}`, tt.members, i))
-		if got := strings.Join(l.sent(t), "\n"); !strings.Contains(got, tt.want) || !strings.Contains(got, `"text":"Stop hook feedback:\nwhat does this mean?\n"`) {
-			t.Errorf("%s: %s", tt.members, got)
+		l.add("u2", "user", members+`"message":{"role":"user","content":"no"}`)
+		if got := strings.Join(l.sent(t), "\n"); !strings.Contains(got, want) || !strings.Contains(got, `"text":"Stop hook feedback:\nwhat does this mean?\n"`) {
+			t.Errorf("%s: %s", members, got)
 		}
-	}
+	})
 }
 
 // TestPlaceholders: the count is of the placeholders in the body of the last request.

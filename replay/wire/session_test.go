@@ -17,7 +17,6 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/ctxkit/ctxkit/jsonl"
 	"github.com/ctxkit/ctxkit/jsonl/lint"
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
@@ -297,11 +296,8 @@ func TestSessionGoesOnCorpus(t *testing.T) {
 func TestSession(t *testing.T) {
 	conv := chainOf(t, append(slices.Clone(loop), `{"role":"assistant","content":[{"type":"text","text":"I see."}]}`, `{"role":"user","content":"Go <on>"}`)...)
 	conv.CWD, conv.SessionID = "/work/a b", "s"
-	v := viewOf(t, conv,
-		policy.Edit{Stage: "x", Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: text(jsonl.KindToolResult, "[cleared]")},
-		policy.Edit{Stage: "x", Kind: policy.KindServerClear, Target: policy.Target{Item: 3}, New: text(jsonl.KindToolResult, "[gone]")},
-		policy.Edit{Stage: policy.StageServer, Kind: policy.KindServerClear, Target: policy.Target{Item: 1}},
-	)
+	v := viewOf(t, conv, editsOf(t, conv, `[{"stage": "x", "kind": "clear", "target": {"item": 2}, "new": {"text": "[cleared]"}},
+		{"stage": "x", "kind": "server_clear", "target": {"item": 3}, "new": {"text": "[gone]"}}, {"stage": "server", "kind": "server_clear", "target": {"item": 1}}]`)...)
 	o := wire.SessionFileOptions{Policy: "x", Request: 4, Overhead: 100, Title: "Fix it"}
 	s := must.Get(wire.Session(v, o))(t)
 	type line struct {
@@ -362,10 +358,8 @@ func TestSession(t *testing.T) {
 // TestSessionSummary holds that a summary at the start follows a boundary, as the client writes it.
 func TestSessionSummary(t *testing.T) {
 	conv := chainOf(t, loop...)
-	v := viewOf(t, conv, policy.Edit{Stage: "x", Kind: policy.KindSummarize, Keep: []policy.ItemID{4, 5}, Insert: []policy.Synthetic{
-		{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 70}}},
-		{Role: "user", Label: "continue", Contents: []policy.Content{*text(jsonl.KindText, "Continue.")}},
-	}})
+	v := viewOf(t, conv, editsOf(t, conv, `[{"stage": "x", "kind": "summarize", "keep": [4, 5], "insert": [{"role": "user", "label": "summary", "summary": true, "contents": [{"tokens": 70}]},
+		{"role": "user", "label": "continue", "contents": [{"text": "Continue."}]}]}]`)...)
 	s := goesOn(t, t.TempDir(), v, wire.SessionFileOptions{Policy: "x"})
 	var kinds []string
 	for _, js := range s.Lines {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,11 +64,6 @@ func viewOf(t *testing.T, conv *session.Conversation, edits ...policy.Edit) *vie
 	return v
 }
 
-func text(kind jsonl.Kind, s string) *policy.Content {
-	c := policy.NewContent(kind, s)
-	return &c
-}
-
 // lines is a body as its messages, one a line.
 func lines(t *testing.T, b *wire.Body) []string {
 	t.Helper()
@@ -97,53 +93,54 @@ var loop = []string{
 func TestModel(t *testing.T) {
 	plain := []string{
 		`{"role":"user","content":[{"type":"text","text":"Fix \u0069t"}]}`,
-		`{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Read","input":{"b": 1,"a":2},"caller":{"type":"direct"}},{"type":"tool_use","id":"t2","name":"Bash","input":{}}]}`,
+		loop[1],
 		`{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one"},{"tool_use_id":"t2","type":"tool_result","is_error":true}]}`,
-		`{"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done."}]}`,
-		`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?"}]}`,
+		loop[4],
+		loop[5],
 	}
-	change := func(at int, line string) []string {
-		out := append([]string(nil), plain...)
-		out[at] = line
-		return out
+	must.Rows(t, `
+# name | edits, and a step a message that is another than as recorded, by its number, or = a message of all that are left
+as recorded, one role one message | []
+a result replaced: all else of its block stays | [{"kind": "clear", "target": {"item": 2}, "new": {"text": "[\"gone\"]"}}]
+	2 {"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"[\"gone\"]"},{"tool_use_id":"t2","type":"tool_result","is_error":true}]}
+a result without content replaced | [{"kind": "clear", "target": {"item": 3}, "new": {"text": "gone"}}]
+	2 {"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one"},{"tool_use_id":"t2","type":"tool_result","is_error":true,"content":"gone"}]}
+a result named and left | [{"kind": "clear", "target": {"item": 2}, "new": {"ref": {"item": 2}}}]
+an input cleared | [{"kind": "clear", "target": {"item": 1, "block": 1}, "new": {"text": "{}"}}]
+	1 {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"tool_use","id":"t1","name":"Read","input":{},"caller":{"type":"direct"}},{"type":"tool_use","id":"t2","name":"Bash","input":{}}]}
+an image replaced is a text | [{"kind": "clear", "target": {"item": 5}, "new": {"text": "[image]"}}]
+	4 {"role":"user","content":[{"type":"text","text":"[image]"},{"type":"text","text":"And this?"}]}
+a tag ends the last text | [{"kind": "tag", "target": {"item": 5, "block": -1}, "new": {"text": "\n[id:abc]"}}]
+	4 {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?\n[id:abc]"}]}
+a summary before what is kept | [{"kind": "summarize", "keep": [4, 5], "insert": [{"role": "user", "label": "summary", "summary": true, "contents": [{"tokens": 5000}]}], "tail": [{"role": "user", "label": "continue", "contents": [{"text": "Go on."}]}]}]
+	= {"role":"user","content":[{"type":"text","text":"[summary: a placeholder of 5000 tokens]"}]}
+	= {"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done."}]}
+	= {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?\n"},{"type":"text","text":"Go on."}]}
+a summary that is a recorded text | [{"kind": "summarize", "insert": [{"role": "user", "summary": true, "contents": [{"ref": {"item": 0}}]}]}]
+	= {"role":"user","content":[{"type":"text","text":"Fix it"}]}
+what only the server clears stays | [{"kind": "server_clear", "target": {"item": 2}, "new": {"text": "x"}}]
+`, func(name, edits string, steps []string) {
+		conv := chainOf(t, loop...)
+		b := must.Get(wire.Model(viewOf(t, conv, editsOf(t, conv, edits)...)))(t)
+		must.Equal(t, lines(t, b), changed(plain, steps), name)
+	})
+}
+
+// changed is the messages with those of the steps in their places, or those that follow = alone.
+func changed(plain, steps []string) (list []string) {
+	list = slices.Clone(plain)
+	for i, step := range steps {
+		at, line, _ := strings.Cut(step, " ")
+		if at != "=" {
+			list[at[0]-'0'] = line
+			continue
+		}
+		if i == 0 {
+			list = nil
+		}
+		list = append(list, line)
 	}
-	for _, tt := range []struct {
-		name  string
-		edits []policy.Edit
-		want  []string
-	}{
-		{"as recorded, one role one message", nil, plain},
-		{"a result replaced: all else of its block stays", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: text(jsonl.KindToolResult, "[\"gone\"]")}},
-			change(2, `{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"[\"gone\"]"},{"tool_use_id":"t2","type":"tool_result","is_error":true}]}`)},
-		{"a result without content replaced", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 3}, New: text(jsonl.KindToolResult, "gone")}},
-			change(2, `{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one"},{"tool_use_id":"t2","type":"tool_result","is_error":true,"content":"gone"}]}`)},
-		{"a result named and left", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 2}, New: &policy.Content{Kind: jsonl.KindToolResult, Ref: &policy.Target{Item: 2}}}}, plain},
-		{"an input cleared", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 1, Block: 1}, New: text(jsonl.KindToolUse, "{}")}},
-			change(1, strings.Replace(plain[1], `{"b": 1,"a":2}`, `{}`, 1))},
-		{"an image replaced is a text", []policy.Edit{{Kind: policy.KindClear, Target: policy.Target{Item: 5}, New: text(jsonl.KindText, "[image]")}},
-			change(4, `{"role":"user","content":[{"type":"text","text":"[image]"},{"type":"text","text":"And this?"}]}`)},
-		{"a tag ends the last text", []policy.Edit{{Kind: policy.KindTag, Target: policy.Target{Item: 5, Block: -1}, New: text(jsonl.KindText, "\n[id:abc]")}},
-			change(4, `{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?\n[id:abc]"}]}`)},
-		{"a summary before what is kept", []policy.Edit{{
-			Kind: policy.KindSummarize, Keep: []policy.ItemID{4, 5},
-			Insert: []policy.Synthetic{{Role: "user", Label: "summary", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Tokens: 5000}}}},
-			Tail:   []policy.Synthetic{{Role: "user", Label: "continue", Contents: []policy.Content{*text(jsonl.KindText, "Go on.")}}},
-		}}, []string{
-			`{"role":"user","content":[{"type":"text","text":"[summary: a placeholder of 5000 tokens]"}]}`,
-			plain[3],
-			strings.Replace(plain[4], `"And this?"}`, `"And this?\n"},{"type":"text","text":"Go on."}`, 1),
-		}},
-		{"a summary that is a recorded text", []policy.Edit{{
-			Kind:   policy.KindSummarize,
-			Insert: []policy.Synthetic{{Role: "user", Summary: true, Contents: []policy.Content{{Kind: jsonl.KindText, Ref: &policy.Target{Item: 0}}}}},
-		}}, []string{`{"role":"user","content":[{"type":"text","text":"Fix it"}]}`}},
-		{"what only the server clears stays", []policy.Edit{{Kind: policy.KindServerClear, Target: policy.Target{Item: 2}, New: text(jsonl.KindToolResult, "x")}}, plain},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := must.Get(wire.Model(viewOf(t, chainOf(t, loop...), tt.edits...)))(t)
-			must.Equal(t, lines(t, b), tt.want)
-		})
-	}
+	return list
 }
 
 func TestModelOddContent(t *testing.T) {
@@ -154,54 +151,46 @@ func TestModelOddContent(t *testing.T) {
 }
 
 func TestPayload(t *testing.T) {
-	cached := &policy.Policy{Cache: policy.Caching{Breakpoints: policy.BreakpointsLastTwo}, Stages: []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached", CacheEdits: true}}}}
-	with := func(breakpoints, ttl string) *policy.Policy {
-		return &policy.Policy{Cache: policy.Caching{Breakpoints: breakpoints, TTL: ttl}}
-	}
-	mark := func(s string) string {
-		return strings.TrimSuffix(s, "}]}") + `,"cache_control":{"type":"ephemeral"}}]}`
-	}
 	conv := chainOf(t, loop...)
 	model := must.Get(wire.Model(viewOf(t, conv)))(t)
 	plain := lines(t, model)
-	change := func(with map[int]string) []string {
-		out := append([]string(nil), plain...)
-		for at, l := range with {
-			out[at] = l
+	must.Rows(t, `
+# name | breakpoints | their lifetime | the policy edits the cache | edits, and a step a message that is another than without a policy
+the last two messages are marked | last_two | auto | false | []
+	3 {"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done.","cache_control":{"type":"ephemeral"}}]}
+	4 {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral"}}]}
+the last message is marked | last | auto | false | []
+	4 {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral"}}]}
+as the client that recorded it | auto | auto | false | []
+	4 {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral"}}]}
+OpenCode marks the last two | last_two_if_anthropic | auto | false | []
+	3 {"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done.","cache_control":{"type":"ephemeral"}}]}
+	4 {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral"}}]}
+a lifetime of its own | last_two_if_anthropic | 1h | false | []
+	3 {"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done.","cache_control":{"type":"ephemeral","ttl":"1h"}}]}
+	4 {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral","ttl":"1h"}}]}
+no marks | none | auto | false | []
+the server marks | automatic | 1h | false | []
+results can be named from the start | last_two | "" | true | []
+	2 {"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one","cache_reference":"t1"},{"tool_use_id":"t2","type":"tool_result","is_error":true,"cache_reference":"t2"}]}
+	3 {"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done.","cache_control":{"type":"ephemeral"}}]}
+	4 {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral"}}]}
+an edit stands first in its carrier | last_two | "" | true | [{"kind": "cache_edit", "target": {"item": 2}, "carrier": 5}]
+	2 {"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one","cache_reference":"t1"},{"tool_use_id":"t2","type":"tool_result","is_error":true,"cache_reference":"t2"}]}
+	3 {"role":"assistant","content":[{"type":"new_kind","deep":[{"x":null}]},{"type":"text","text":"Done.","cache_control":{"type":"ephemeral"}}]}
+	4 {"role":"user","content":[{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral"}}]}
+an edit goes with its target | last_two | "" | true | [{"kind": "cache_edit", "target": {"item": 2}, "carrier": 5}, {"kind": "summarize", "keep": [5]}]
+	= {"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBO"}},{"type":"text","text":"And this?","cache_control":{"type":"ephemeral"}}]}
+`, func(name, breakpoints, ttl string, edits bool, list string, steps []string) {
+		pol := &policy.Policy{Cache: policy.Caching{Breakpoints: breakpoints, TTL: ttl}}
+		if edits {
+			pol.Stages = []policy.StageConfig{{Definition: policy.Definition{Name: "microcompact_cached", CacheEdits: true}}}
 		}
-		return out
-	}
-	named := `{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":"one","cache_reference":"t1"},{"tool_use_id":"t2","type":"tool_result","is_error":true,"cache_reference":"t2"}]}`
-	drop := policy.Edit{Kind: policy.KindCacheEdit, Target: policy.Target{Item: 2}, Carrier: 5}
-	for _, tt := range []struct {
-		name  string
-		pol   *policy.Policy
-		edits []policy.Edit
-		want  []string
-	}{
-		{"the last two messages are marked", with(policy.BreakpointsLastTwo, "auto"), nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
-		{"the last message is marked", with(policy.BreakpointsLast, "auto"), nil, change(map[int]string{4: mark(plain[4])})},
-		{"as the client that recorded it", with(policy.BreakpointsAuto, "auto"), nil, change(map[int]string{4: mark(plain[4])})},
-		{"OpenCode marks the last two", with(policy.BreakpointsLastTwoIfAnthropic, "auto"), nil, change(map[int]string{3: mark(plain[3]), 4: mark(plain[4])})},
-		{"a lifetime of its own", with(policy.BreakpointsLastTwoIfAnthropic, "1h"), nil, change(map[int]string{
-			3: strings.Replace(mark(plain[3]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1), 4: strings.Replace(mark(plain[4]), `"ephemeral"`, `"ephemeral","ttl":"1h"`, 1),
-		})},
-		{"no marks", with(policy.BreakpointsNone, "auto"), nil, plain},
-		{"the server marks", with(policy.BreakpointsAutomatic, "1h"), nil, plain},
-		{"results can be named from the start", cached, nil, change(map[int]string{2: named, 3: mark(plain[3]), 4: mark(plain[4])})},
-		{"an edit stands first in its carrier", cached, []policy.Edit{drop}, change(map[int]string{2: named, 3: mark(plain[3]),
-			4: mark(strings.Replace(plain[4], `[{"type":"image"`, `[{"type":"cache_edits","edits":[{"type":"delete","cache_reference":"t1"}]},{"type":"image"`, 1))})},
-		{"an edit goes with its target", cached, []policy.Edit{drop, {Kind: policy.KindSummarize, Keep: []policy.ItemID{5}}}, []string{mark(plain[4])}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			b := must.Get(wire.RequestBody(viewOf(t, conv, tt.edits...), tt.pol))(t)
-			must.Equal(t, lines(t, b), tt.want)
-			js, err := b.Append(nil)
-			if automatic := strings.Contains(string(js), "\n\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"},\n"); err != nil || automatic != (tt.pol.Cache.Breakpoints == policy.BreakpointsAutomatic) {
-				t.Errorf("%v: %s", err, js)
-			}
-		})
-	}
+		b := must.Get(wire.RequestBody(viewOf(t, conv, editsOf(t, conv, list)...), pol))(t)
+		must.Equal(t, lines(t, b), changed(plain, steps), name)
+		js := must.Get(b.Append(nil))(t)
+		must.Equal(t, strings.Contains(string(js), "\n\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"},\n"), breakpoints == policy.BreakpointsAutomatic, name)
+	})
 }
 
 // TestMarkPassesThinking holds that thinking never carries a breakpoint.
@@ -339,4 +328,34 @@ func TestBlankTexts(t *testing.T) {
 		}
 	}
 	must.Equal(t, strings.Join(types, " "), "text tool_use tool_result text")
+}
+
+// editsOf reads edits as JSON. A new content is of the kind of the block in whose place it stands, and a text in place of an image.
+func editsOf(t *testing.T, conv *session.Conversation, text string) (edits []policy.Edit) {
+	t.Helper()
+	must.JSON(t, text, &edits)
+	measured := func(kind jsonl.Kind, c *policy.Content) {
+		if c.Kind = kind; c.Text != "" {
+			*c = policy.NewContent(kind, c.Text)
+		}
+	}
+	for i := range edits {
+		e := &edits[i]
+		if e.New != nil {
+			kind := jsonl.KindText
+			if e.Target.Block >= 0 {
+				kind = conv.Messages[e.Target.Item].Blocks[e.Target.Block].Kind
+			}
+			if kind == jsonl.KindImage {
+				kind = jsonl.KindText
+			}
+			measured(kind, e.New)
+		}
+		for _, made := range e.Made() {
+			for k := range made.Contents {
+				measured(jsonl.KindText, &made.Contents[k])
+			}
+		}
+	}
+	return edits
 }

@@ -24,9 +24,9 @@ import (
 func TestMain(m *testing.M) { ptest.Main(m) }
 
 // policies are of all kinds.
-var policies = []string{"-p", "recorded", "-p", "claude-code", "-p", "opencode", "-p", "gemini-cli", "-p", "three-layer"}
+var policies = strings.Fields("-p recorded -p claude-code -p opencode -p gemini-cli -p three-layer")
 
-var shipped = filepath.Join("..", "..", "testdata", "sessions")
+var shipped = "../../testdata/sessions"
 
 // fifty is the number of sessions of TestPrism, shipped and synthetic.
 const fifty = 50
@@ -136,7 +136,7 @@ func TestFailed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join("..", "nowhere"), filepath.Join(folder, "gone.jsonl")); err != nil {
+	if err := os.Symlink("../nowhere", filepath.Join(folder, "gone.jsonl")); err != nil {
 		t.Skip(err)
 	}
 	whole := filepath.Join(shipped, "rewind.jsonl")

@@ -18,7 +18,7 @@ import (
 // recorded are the measurements of a short run.
 func recorded(t *testing.T) *record {
 	t.Helper()
-	text := must.Get(os.ReadFile(filepath.Join("testdata", "record.json")))(t)
+	text := must.Get(os.ReadFile("testdata/record.json"))(t)
 	var rec record
 	must.Do(t, json.Unmarshal(text, &rec))
 	return &rec
@@ -34,7 +34,7 @@ func TestPage(t *testing.T) {
 	b.Reset()
 	rec.Scale = 1
 	must.Do(t, writePage(&b, rec, notes))
-	golden.Check(t, filepath.Join("testdata", "page.md"), b.Bytes())
+	golden.Check(t, "testdata/page.md", b.Bytes())
 }
 
 func TestWithoutOthers(t *testing.T) {

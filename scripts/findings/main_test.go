@@ -128,7 +128,7 @@ func folders(t *testing.T) func(string) string {
 		}
 	}
 	hands.WriteString("experiment,instance_id,cost,summary_cost,has_summary,summary_count,turn_count,mean_reasoning_tokens,mean_completion_tokens,mean_prompt_tokens,outcome\n")
-	for e, name := range []string{"raw_agent-run_1", "raw_agent-verified_50-run_1", "llm_summary_N_21_M_10-summarizer_for_eval-run_1", "llm_summary_N_21_M_10-verified_50-summarizer_for_eval-run_1"} {
+	for e, name := range strings.Fields("raw_agent-run_1 raw_agent-verified_50-run_1 llm_summary_N_21_M_10-summarizer_for_eval-run_1 llm_summary_N_21_M_10-verified_50-summarizer_for_eval-run_1") {
 		for task := range 6 {
 			fmt.Fprintf(&hands, "m-no-hint-%s,task-%d,0.5,0,False,0,%d,0,40,%d,0\n", name, task, 10+task*(e+1), 3000+100*task)
 		}

@@ -5,13 +5,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/replay/price"
+	"github.com/ctxkit/ctxkit/report/golden"
 )
-
-const usd = 1_000_000_000
 
 func packages(t *testing.T) (pi, llm, limits string) {
 	t.Helper()
@@ -42,7 +42,7 @@ func packages(t *testing.T) (pi, llm, limits string) {
 		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	for _, provider := range []string{"google", "deepseek", "xai", "moonshotai", "minimax", "xiaomi", "meta"} {
+	for _, provider := range strings.Fields("google deepseek xai moonshotai minimax xiaomi meta") {
 		must.Do(t, os.WriteFile(filepath.Join(dir, "pi/dist/providers/data", provider+".json"), []byte("{}"), 0o644))
 	}
 	return filepath.Join(dir, "pi"), filepath.Join(dir, "llm"), filepath.Join(dir, "limits.json")
@@ -56,39 +56,8 @@ func TestWrite(t *testing.T) {
 	must.Do(t, os.WriteFile(path, []byte(before), 0o644))
 	must.Do(t, write(path, pi, "2026-11-10", llm, limits))
 	data := must.Get(os.ReadFile(path))(t)
-	table := must.Get(price.ReadFile(path, data))(t)
-	got := map[string]price.Model{}
-	for _, m := range table.Models {
-		got[m.ID] = m
-	}
-	must.Equal(t, len(got), 7)
-	for _, c := range []struct {
-		name      string
-		got, want any
-	}{
-		{"the newer price", got["gpt-5-4"].Input, price.Price(2.5 * usd)},
-		{"without a price of its own, what is written costs what any input does", got["gpt-5-4"].CacheWrite5m, price.Price(2.5 * usd)},
-		{"the larger window", got["gpt-5-4"].Context, 1050000},
-		{"the tier", *got["gpt-5-4"].Tier, price.Tier{Above: 272000, Whole: true, Rates: price.Rates{Input: 5 * usd, CacheWrite5m: 5 * usd, CacheWrite1h: 5 * usd, CacheRead: usd / 2, Output: 22.5 * usd}}},
-		{"a price of writing", got["gpt-5-6-sol"].CacheWrite1h, price.Price(5 * usd)},
-		{"a window that a later row has", got["gpt-5-6-sol"].Context, 922000},
-		{"no limit of the input", got["gpt-5-6-sol"].MaxInput, 0},
-		{"no price for cached input", got["gpt-5-pro"].CacheRead, price.Price(15 * usd)},
-		{"the maker's price, and not the reseller's", got["gpt-5-codex"].Input, price.Price(1.25 * usd)},
-		{"the largest input", got["gpt-5-codex"].MaxInput, 272000},
-		{"the newest that the maker states", got["gpt-5-4"].MaxInput, 922000},
-		{"retired before the table", got["gpt-5-codex"].Retired, true},
-		{"retired after it", got["gemini-2-5-pro"].Retired, false},
-		{"the price of Gemini's storage is none of writing", got["gemini-2-5-pro"].Tier.CacheWrite5m, price.Price(2.5 * usd)},
-		{"a model that no table has any more", got["gone-free"].Context, 9000},
-		{"free", got["some-free"].Output, price.Price(0)},
-		{"an output that is no limit", got["some-free"].MaxOutput, 0},
-		{"where it is from", got["some-free"].Source, "npm @earendil-works/pi-ai 2.0.0 (2026-11-10, from models.dev): opencode"},
-	} {
-		if c.got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
-		}
-	}
+	must.Equal(t, len(must.Get(price.ReadFile(path, data))(t).Models), 7)
+	golden.Check(t, "testdata/providers.json", data)
 }
 
 func TestRefuses(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 
 func TestScoresAreCurrent(t *testing.T) {
 	var folders []string
-	for _, name := range []string{"CTXKIT_CORPUS", "CTXKIT_CODEX", "CTXKIT_AGENTS"} {
+	for _, name := range strings.Fields("CTXKIT_CORPUS CTXKIT_CODEX CTXKIT_AGENTS") {
 		folder := os.Getenv(name)
 		if folder == "" {
 			t.Skip(name + " is not set: no recorded sessions")

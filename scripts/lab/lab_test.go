@@ -78,7 +78,7 @@ func record(t *testing.T, compactions int, first, second string) recorded {
 	}
 	write(t, filepath.Join(r.folder, "requests.ndjson"), log)
 	session := ""
-	for i, id := range []string{"m1", "m1", "m3", "m2"} {
+	for i, id := range strings.Fields("m1 m1 m3 m2") {
 		session += fmt.Sprintf(`{"type":"assistant","uuid":"u%d","timestamp":"2026-01-01T00:00:0%dZ","message":{"id":%q}}`+"\n", i, i, id)
 	}
 	write(t, filepath.Join(r.folder, "11111111-2222-4333-8444-555555555555.jsonl"), session+`{"type":"user","text":"The mock summary of request 6."}`+"\n")

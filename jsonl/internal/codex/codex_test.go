@@ -129,12 +129,16 @@ func TestConvert(t *testing.T) {
 // TestOwnSummary: a response is a compaction's summary where it is all of it, and not where the summary ends as it does.
 func TestOwnSummary(t *testing.T) {
 	content := must.Get(os.ReadFile("testdata/local.jsonl"))(t)
-	for with, want := range map[string]int{"Use it:\\nTwo files": 2, "Use it:\\nIn short: Two files": 1} {
+	must.Rows(t, `
+# with | want
+Use it:\nTwo files           | 2
+Use it:\nIn short: Two files | 1
+`, func(with string, want int) {
 		_, w := run(t, "local", bytes.ReplaceAll(content, []byte("Use it:\\nTwo files"), []byte(with)))
 		if _, _, aside := w.Account(); aside[asideSummary] != want {
 			t.Errorf("%s: %d lines are of summaries, want %d", with, aside[asideSummary], want)
 		}
-	}
+	})
 }
 
 func TestLooks(t *testing.T) {

@@ -9,18 +9,15 @@ import (
 
 // TestUsage: the input of a count includes what the cache read and wrote.
 func TestUsage(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		is   usage
-		want foreign.Usage
-	}{
-		{"read", usage{Input: 100, Cached: 60, Output: 5}, foreign.Usage{Input: 40, CacheRead: 60, Output: 5}},
-		{"read and written", usage{Input: 100, Cached: 60, Written: 30, Output: 5}, foreign.Usage{Input: 10, CacheRead: 60, CacheWrite: 30, Output: 5}},
-		{"more written than there is", usage{Input: 100, Cached: 60, Written: 90}, foreign.Usage{CacheRead: 60, CacheWrite: 40}},
-		{"negative", usage{Input: 100, Written: -1}, foreign.Usage{Input: 100}},
-	} {
-		got := c.is.usage("")
+	must.Rows(t, `
+# name | is | want
+read                       | {"cached_input_tokens":60,"input_tokens":100,"output_tokens":5} | {"cache_read_input_tokens":60,"input_tokens":40,"output_tokens":5}
+read and written           | {"cached_input_tokens":60,"input_tokens":100,"output_tokens":5,"cache_write_input_tokens":30} | {"cache_read_input_tokens":60,"cache_creation_input_tokens":30,"input_tokens":10,"output_tokens":5}
+more written than there is | {"cached_input_tokens":60,"input_tokens":100,"cache_write_input_tokens":90} | {"cache_read_input_tokens":60,"cache_creation_input_tokens":40}
+negative                   | {"input_tokens":100,"cache_write_input_tokens":-1}           | {"input_tokens":100}
+`, func(name string, is usage, want foreign.Usage) {
+		got := is.usage("")
 		got.Details = nil
-		must.Equal(t, got, &c.want, c.name)
-	}
+		must.Equal(t, got, &want, name)
+	})
 }

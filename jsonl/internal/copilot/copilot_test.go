@@ -73,7 +73,11 @@ func TestOrder(t *testing.T) {
 		event("tool.execution_complete", "x", `{"toolCallId":"c1","success":true,"result":{"content":"one"}}`) + event("assistant.turn_end", "e", `{}`) +
 		event("assistant.message", "b", `{"apiCallId":"l","content":"done","reasoningText":"so","reasoningOpaque":"QUJD","outputTokens":5}`) +
 		event("session.resume", "z", `{}`) + event("user.message", "v", `{"content":"more"}`) + event("assistant.message", "c", `{"apiCallId":"m","content":"yes","outputTokens":1}`)
-	for version, results := range map[string][2]string{"1.0.102": {"one", "two"}, "1.0.89": {"two", "one"}} {
+	must.Rows(t, `
+# version | results
+1.0.102 | ["one", "two"]
+1.0.89  | ["two", "one"]
+`, func(version string, results [2]string) {
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		must.Do(t, os.WriteFile(path, []byte(strings.Replace(text, "1.0.102", version, 1)), 0o600))
 		conv := outline.Load(t, path).Main
@@ -87,7 +91,7 @@ func TestOrder(t *testing.T) {
 			t.Fatalf("%s: restarts %+v", version, conv.Restarts)
 		}
 		outline.Same(t, []session.BlockPlace{{Message: 1, Block: 0}}, conv.Restarts[0].Left, version)
-	}
+	})
 }
 
 // TestOdd reads files that are damaged, or unusual.

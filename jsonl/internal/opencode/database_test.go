@@ -214,19 +214,12 @@ func TestTwo(t *testing.T) {
 // TestCase11: a failed or running compaction counts for nothing; one by the provider counts where the next response is of the
 // same provider and model, else all before it is sent.
 func TestCase11(t *testing.T) {
-	for provider, want := range map[string][]string{
-		"": {
-			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(<conversatio)",
-			"response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)",
-		},
-		"openai": {
-			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(four) compaction({\"type\":\"com)",
-			"response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)",
-		},
-		"azure": {
-			"prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)",
-		},
-	} {
+	must.Rows(t, `
+# provider | want
+""     | ["prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(<conversatio)", "response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)"]
+openai | ["prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "compacted auto, kept [], sent 5 + 1", "summary recorded text(four) compaction({\"type\":\"com)", "response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)"]
+azure  | ["prompt text(one)", "response [1 0 0 1/0 $0] text(two)", "prompt queued text(four)", "response [1 0 0 1/0 $0] text(six)", "attachment system(seven)", "prompt queued text(eight)"]
+`, func(provider string, want []string) {
 		said := `{"type":"assistant","time":{"created":1000,"completed":1001},"model":{"id":"gpt-6-sol","providerID":"openai"},"finish":"stop","tokens":{"input":1,"output":1},"content":[{"type":"text","text":"%s"}],"id":"%[1]s"}`
 		asked := `{"type":"user","time":{"created":1000},"text":"%s","id":"%[1]s"}`
 		compacted := `"summary":"five","recent":""`
@@ -247,7 +240,7 @@ func TestCase11(t *testing.T) {
 		if !conv.Lines.Balanced() {
 			t.Errorf("%+v", conv.Lines)
 		}
-	}
+	})
 }
 
 // TestUnknownTypes: a part or a message of a type that no release has is warned of once, with the type.

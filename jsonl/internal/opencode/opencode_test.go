@@ -152,11 +152,12 @@ func TestExport(t *testing.T) {
 
 // TestOwnRun: a command or subtask of the user's is run without a request, and its result is sent with the next one.
 func TestOwnRun(t *testing.T) {
-	for name, in := range map[string][2]string{
-		"a command":               {`{"id":"p1","type":"text","synthetic":true,"text":"The following tool was executed by the user"}`, `"parentID":"m1",`},
-		"one of an early version": {`{"id":"p1","type":"text","synthetic":true,"text":"The following tool was executed by the user"}`, ""},
-		"a subtask":               {`{"id":"p1","type":"subtask","prompt":"p","agent":"general"}`, `"parentID":"m1",`},
-	} {
+	must.Rows(t, `
+# name | in
+a command               | ["{\"id\":\"p1\",\"type\":\"text\",\"synthetic\":true,\"text\":\"The following tool was executed by the user\"}", "\"parentID\":\"m1\", "]
+one of an early version | ["{\"id\":\"p1\",\"type\":\"text\",\"synthetic\":true,\"text\":\"The following tool was executed by the user\"}", ""]
+a subtask               | ["{\"id\":\"p1\",\"type\":\"subtask\",\"prompt\":\"p\",\"agent\":\"general\"}", "\"parentID\":\"m1\", "]
+`, func(name string, in [2]string) {
 		conv := must.Get(loadText(t, `{"info":{"id":"ses_1","directory":"/","title":"t","version":"1.18.3","time":{"created":1}},"messages":[`+
 			`{"info":{"id":"m1","role":"user","time":{"created":1}},"parts":[`+in[0]+`]},`+
 			`{"info":{"id":"m2","role":"assistant",`+in[1]+`"time":{"created":2},"tokens":{"input":0,"output":0}},"parts":[{"id":"p2","type":"tool","callID":"c","tool":"bash","state":{"status":"completed","input":{},"output":"ok"}}]},`+
@@ -164,7 +165,7 @@ func TestOwnRun(t *testing.T) {
 		if len(conv.Requests) != 1 || conv.Requests[0].Message != 3 || len(conv.Messages) != 4 {
 			t.Errorf("%s: requests %+v of %d messages", name, conv.Requests, len(conv.Messages))
 		}
-	}
+	})
 }
 
 // TestUnsent: user messages of which nothing is sent count before the message that follows them, as OpenCode's prune counts

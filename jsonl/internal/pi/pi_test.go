@@ -83,10 +83,11 @@ func TestFailed(t *testing.T) {
 			message("d", "c", said("half", "aborted", 7)) + message("e", "d", said("done", "stop", 9)) +
 			`{"type":"context_edit","id":"f","parentId":"e","timestamp":"2026-11-20T10:00:00.000Z","targetId":"a","replacement":null}` + "\n"
 	}
-	for version, want := range map[int][]string{
-		2: {`0 prompt text "go"`, `1 response text "half of"`, `2 response text "half" [7+0+0 -> 0]`, `3 response text "done" [9+0+0 -> 0]`},
-		3: {`0 prompt text "go"`, `1 response [7+0+0 -> 0]`, `2 response text "done" [9+0+0 -> 0]`},
-	} {
+	must.Rows(t, `
+# version | want
+2 | ["0 prompt text \"go\"", "1 response text \"half of\"", "2 response text \"half\" [7+0+0 -> 0]", "3 response text \"done\" [9+0+0 -> 0]"]
+3 | ["0 prompt text \"go\"", "1 response [7+0+0 -> 0]", "2 response text \"done\" [9+0+0 -> 0]"]
+`, func(version int, want []string) {
 		path := filepath.Join(t.TempDir(), "session.jsonl")
 		must.Do(t, os.WriteFile(path, []byte(session(version)), 0o600))
 		conv := outline.Load(t, path).Main
@@ -94,7 +95,7 @@ func TestFailed(t *testing.T) {
 		if removed := len(conv.Snips); len(conv.Warnings) > 0 || removed != 4-version { // of b, which version 3 does not send
 			t.Errorf("version %d: warnings %+v, %d removals", version, conv.Warnings, removed)
 		}
-	}
+	})
 }
 
 // TestEdits: an extension leaves a message out from there on, or sends another text in its place; on its own branch alone.
@@ -127,7 +128,11 @@ func TestMany(t *testing.T) {
 			fmt.Fprintf(&text, `{"type":"message","timestamp":"2026-04-24T10:00:00.000Z","message":{"role":"user","content":"m%d"}}`+"\n", i)
 		}
 	}
-	for most, kept := range map[int64]int{0: lines / 3, 100_000: 250} {
+	must.Rows(t, `
+# most | kept
+0      | 1000
+100000 | 250
+`, func(most int64, kept int) {
 		f := must.Get(session.LoadReader("s", strings.NewReader(text.String()), session.LoadOptions{Limits: jsonl.InputLimits{Entries: most}}))(t)
 		n := 0
 		for i := range f.Main.Boundaries {
@@ -139,7 +144,7 @@ func TestMany(t *testing.T) {
 			t.Errorf("limit %d: %d compactions keep messages, %d messages, stopped by %v, %d warnings", most, n, len(f.Main.Messages), f.Stopped, len(f.Main.Warnings))
 		}
 		f.Close()
-	}
+	})
 }
 
 // TestOdd reads files that are damaged, or unusual.

@@ -39,9 +39,14 @@ func TestChat(t *testing.T) {
 			t.Errorf("compaction %d keeps %v, want %v", i, got, want)
 		}
 	}
-	for i, answers := range map[int]bool{5: false, 6: true, 13: true} {
+	must.Rows(t, `
+# i | answers
+5  | false
+6  | true
+13 | true
+`, func(i int, answers bool) {
 		must.Equal(t, conv.Messages[i].Is(session.AsAssistant), answers, i)
-	}
+	})
 	must.Say(t, "17 0", conv.Lines.Read, len(conv.Warnings))
 	must.Say(t, "The stuck brake /srv/mill 0.24.4 qwen-code", conv.Title, conv.CWD, conv.Version, conv.Product)
 	list, _, err := session.Discover("testdata")

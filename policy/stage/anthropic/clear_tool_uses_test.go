@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,12 +10,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func clearing(change func(*ClearToolUses)) *ClearToolUses {
-	p := *defineClearToolUses().Params.(*ClearToolUses)
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func clearing(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, defineClearToolUses(), set, args...)
 }
 
 func TestClearToolUsesTrigger(t *testing.T) {
@@ -27,35 +23,35 @@ func TestClearToolUsesTrigger(t *testing.T) {
 	tests := []struct {
 		name     string
 		overhead int
-		change   func(*ClearToolUses)
+		change   string
 		want     int
 	}{
-		{"100,000 is not over", 100000 - last, nil, 0},
-		{"100,001", 100001 - last, nil, 2},
-		{"keep 0", 100001 - last, func(p *ClearToolUses) { p.Keep = 0 }, 5},
-		{"keep more than there are", 100001 - last, func(p *ClearToolUses) { p.Keep = 6 }, 0},
-		{"five uses are not over 5", 0, func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 5} }, 0},
-		{"five uses over 4", 0, func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 4} }, 2},
+		{"100,000 is not over", 100000 - last, "", 0},
+		{"100,001", 100001 - last, "", 2},
+		{"keep 0", 100001 - last, "keep: 0", 5},
+		{"keep more than there are", 100001 - last, "keep: 6", 0},
+		{"five uses are not over 5", 0, "trigger: {tool_uses: 5}", 0},
+		{"five uses over 4", 0, "trigger: {tool_uses: 4}", 2},
 		// Each of the two saves 100 tokens less the placeholder's 8.
-		{"184 at least", 100001 - last, func(p *ClearToolUses) { p.ClearAtLeast = 184 }, 2},
-		{"185 at least: none at all", 100001 - last, func(p *ClearToolUses) { p.ClearAtLeast = 185 }, 0},
+		{"184 at least", 100001 - last, "clear_at_least: 184", 2},
+		{"185 at least: none at all", 100001 - last, "clear_at_least: 185", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := stagetest.NewRun(t, stagetest.Uses(5), stagetest.Start(t, defineClearToolUses(), clearing(tt.change)))
+			r := stagetest.NewRun(t, stagetest.Uses(5), clearing(t, tt.change))
 			r.Overhead = tt.overhead
 			r.All()
 			cleared := 0
 			for _, res := range r.View.Results() {
 				if c, ok := r.View.PayloadReplacement(res.Target); ok {
 					cleared++
-					stagetest.Same(t, "[Old tool result content cleared]", c.Text, res.ID)
+					must.Equal(t, c.Text, "[Old tool result content cleared]", res.ID)
 				}
 				if r.View.Replacement(res.Target) != nil {
 					t.Errorf("%s changed in the model view", res.ID)
 				}
 			}
-			stagetest.Same(t, tt.want, cleared)
+			must.Equal(t, cleared, tt.want)
 			if want := r.View.Tokens() - tt.want*92; r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -71,20 +67,14 @@ func TestClearToolUsesTrigger(t *testing.T) {
 
 // Once over the trigger the cleared set moves with every new use, and only the change is told.
 func TestClearToolUsesMoves(t *testing.T) {
-	p := clearing(func(p *ClearToolUses) { p.Trigger = policy.Trigger{Type: policy.TriggerToolUses, Value: 4}; p.Keep = 2 })
-	r := stagetest.NewRun(t, stagetest.Uses(7), stagetest.Start(t, defineClearToolUses(), p)).All()
-	want := []string{
-		"server_clear@6 m2", "server_clear@6 m4", "server_clear@6 m6",
-		"server_clear@7 m8", "server_clear@8 m10",
-	}
-	stagetest.Same(t, want, r.Edits())
+	r := stagetest.NewRun(t, stagetest.Uses(7), clearing(t, "trigger: {tool_uses: 4}, keep: 2")).All()
+	must.Equal(t, r.Edits(), "server_clear@6 m2, server_clear@6 m4, server_clear@6 m6, server_clear@7 m8, server_clear@8 m10")
 }
 
 // The server has no memory: where the client's history falls under the trigger, everything comes back.
 func TestClearToolUsesStateless(t *testing.T) {
-	p := clearing(func(p *ClearToolUses) { p.Trigger.Value = 400; p.Keep = 1 })
 	c := stagetest.Uses(6)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
+	r := stagetest.NewRun(t, c, clearing(t, "trigger: {input_tokens: 400}, keep: 1"))
 	r.Each = func(k int) {
 		if k == 5 {
 			short := policy.NewContent(0, "short")
@@ -94,10 +84,9 @@ func TestClearToolUsesStateless(t *testing.T) {
 		}
 	}
 	r.All()
-	edits := r.Edits()
-	want := []string{"server_keep@7 m2", "server_keep@7 m4", "server_keep@7 m6", "server_keep@7 m8"}
-	stagetest.Same(t, want, edits[len(edits)-4:])
-	stagetest.Same(t, r.View.Tokens(), r.View.PayloadTokens(), "payload")
+	_, last, _ := strings.Cut(r.Edits(), ", server_keep")
+	must.Equal(t, last, "@7 m2, server_keep@7 m4, server_keep@7 m6, server_keep@7 m8")
+	must.Equal(t, r.View.PayloadTokens(), r.View.Tokens(), "payload")
 }
 
 func TestClearToolUsesTools(t *testing.T) {
@@ -105,45 +94,32 @@ func TestClearToolUsesTools(t *testing.T) {
 prompt go; assistant use a Bash use b Memory use c Read; answers result a x*400 result b x*400 result c x*400
 call d Memory 400; assistant say done
 `)
-	always := func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 1 }
-	tests := []struct {
-		name   string
-		change func(*ClearToolUses)
-		want   []string
-	}{
-		{"all tools", always, []string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@3 m2.2"}},
-		{"excluded ones take no place among the kept", func(p *ClearToolUses) { always(p); p.ExcludeTools = []string{"Memory"} }, []string{"server_clear@2 m2"}},
-		{"inputs too", func(p *ClearToolUses) {
-			always(p)
-			p.ExcludeTools = []string{"Memory"}
-			p.ClearToolInputs.All = true
-		}, []string{"server_clear@2 m2", "server_clear@2 m1"}},
-		{"inputs of some", func(p *ClearToolUses) { always(p); p.ClearToolInputs.Tools = []string{"Memory"} },
-			[]string{"server_clear@2 m2", "server_clear@2 m2.1", "server_clear@2 m1.1", "server_clear@3 m2.2"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(tt.change))).All()
-			stagetest.Same(t, tt.want, r.Edits())
-		})
-	}
+
+	must.Rows(t, `
+# name | change | want
+all tools      | ""                          | server_clear@2 m2, server_clear@2 m2.1, server_clear@3 m2.2
+excluded ones take no place among the kept | exclude_tools: [Memory]     | server_clear@2 m2
+inputs too     | exclude_tools: [Memory], clear_tool_inputs: true | server_clear@2 m2, server_clear@2 m1
+inputs of some | clear_tool_inputs: [Memory] | server_clear@2 m2, server_clear@2 m2.1, server_clear@2 m1.1, server_clear@3 m2.2
+`, func(_, change, want string) {
+		r := stagetest.NewRun(t, c, clearing(t, "trigger: {input_tokens: 1}, keep: 1, "+change)).All()
+		must.Equal(t, r.Edits(), want)
+	})
 }
 
 // Where a result leaves the view without its call, the call's input is not cleared any more: the server clears pairs.
 func TestClearToolUsesInputWithoutResult(t *testing.T) {
-	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
 	c := stagetest.Uses(4)
 	c.Play(`prompt more; assistant say done`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), p))
+	r := stagetest.NewRun(t, c, clearing(t, "trigger: {input_tokens: 1}, keep: 1, clear_tool_inputs: true"))
 	r.Each = func(k int) {
 		if k == 4 {
 			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: []policy.ItemID{2, 6}}))(t)
 		}
 	}
 	r.All()
-	edits := r.Edits()
-	at := slices.Index(edits, "remove@0")
-	stagetest.Same(t, []string{"server_keep@6 m1", "server_keep@6 m5"}, edits[at+1:])
+	_, last, _ := strings.Cut(r.Edits(), "remove@0, ")
+	must.Equal(t, last, "server_keep@6 m1, server_keep@6 m5")
 	must.Rows(t, `
 1 | false
 3 | true
@@ -211,7 +187,7 @@ assistant say done
 		one := 1
 		r := stagetest.NewRun(t, c,
 			stagetest.Start(t, defineClearThinking(), &ClearThinking{Keep: &one}),
-			stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep = 1 })))
+			clearing(t, "keep: 1"))
 		r.Overhead = tt.overhead
 		r.All()
 		cleared := 0
@@ -220,10 +196,10 @@ assistant say done
 				cleared++
 			}
 		}
-		stagetest.Same(t, tt.want, cleared, tt.overhead)
+		must.Equal(t, cleared, tt.want, tt.overhead)
 	}
 	// Over the trigger for good: the set moves on and never comes back.
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Keep, p.Trigger.Value = 0, 1100 }))).All()
+	r := stagetest.NewRun(t, c, clearing(t, "keep: 0, trigger: {input_tokens: 1100}")).All()
 	for _, e := range r.View.Edits() {
 		if e.Kind == policy.KindServerKeep {
 			t.Errorf("request %d gave %v back", e.Request, e.Target)
@@ -233,8 +209,7 @@ assistant say done
 
 // Its own clearing never counts as another stage's, also where messages left the view or changed in the meantime.
 func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
-	p := clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep, p.ClearToolInputs.All = 1, 1, true })
-	r := stagetest.NewRun(t, stagetest.Uses(12), stagetest.Start(t, defineClearToolUses(), p))
+	r := stagetest.NewRun(t, stagetest.Uses(12), clearing(t, "trigger: {input_tokens: 1}, keep: 1, clear_tool_inputs: true"))
 	short := policy.NewContent(0, "short")
 	prompts := map[int]int{}
 	r.Each = func(k int) {
@@ -269,26 +244,23 @@ func TestClearToolUsesCountsTheWholePrompt(t *testing.T) {
 }
 
 func TestToolInputs(t *testing.T) {
-	tests := []struct {
-		plain any
-		want  ToolInputs
-		back  any
-	}{
-		{true, ToolInputs{All: true}, true},
-		{false, ToolInputs{}, false},
-		{"Bash", ToolInputs{Tools: []string{"Bash"}}, []any{"Bash"}},
-		{[]any{"Bash", "mcp__*"}, ToolInputs{Tools: []string{"Bash", "mcp__*"}}, []any{"Bash", "mcp__*"}},
-		{[]any{}, ToolInputs{}, false},
-	}
-	for _, tt := range tests {
+
+	must.Rows(t, `
+# plain | want | back
+true               | {"All":true}                 | true
+false              | {}                           | false
+"Bash"             | {"Tools":["Bash"]}           | ["Bash"]
+["Bash", "mcp__*"] | {"Tools":["Bash", "mcp__*"]} | ["Bash", "mcp__*"]
+[]                 | {}                           | false
+`, func(plain any, want ToolInputs, back any) {
 		var got ToolInputs
-		if err := got.DecodeParam(tt.plain); err != nil {
-			t.Errorf("%v: %v", tt.plain, err)
-			continue
+		if err := got.DecodeParam(plain); err != nil {
+			t.Errorf("%v: %v", plain, err)
+			return
 		}
-		stagetest.Same(t, tt.want, got, tt.plain)
-		stagetest.Same(t, tt.back, got.EncodeParam(), tt.plain)
-	}
+		must.Equal(t, got, want, plain)
+		must.Equal(t, got.EncodeParam(), back, plain)
+	})
 	for _, wrong := range []any{nil, 1, "", []any{1}, []any{""}, map[string]any{}} {
 		if err := new(ToolInputs).DecodeParam(wrong); err == nil {
 			t.Errorf("%v: no error", wrong)

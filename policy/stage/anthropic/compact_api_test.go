@@ -10,51 +10,43 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func compacting(change func(*CompactAPI)) *CompactAPI {
-	p := *defineCompactAPI().Params.(*CompactAPI)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 3500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func compacting(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCompactAPI()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 3500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestCompactAPITrigger(t *testing.T) {
-	tests := []struct {
-		name   string
-		prompt int // tokens of the second request's
-		change func(*CompactAPI)
-		want   []string
-	}{
-		{"150,000 is not over", 150000, nil, nil},
-		{"150,001", 150001, nil, []string{"summarize@2"}},
-		{"the least trigger, at it", 50000, func(p *CompactAPI) { p.Trigger = 50000 }, nil},
-		{"the least trigger, over it", 50001, func(p *CompactAPI) { p.Trigger = 50000 }, []string{"summarize@2"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`
+
+	must.Rows(t, `
+# name | prompt | change | want
+150,000 is not over        | 150000 | ""             | ""
+150,001                    | 150001 | ""             | summarize@2
+the least trigger, at it   | 50000  | trigger: 50000 | ""
+the least trigger, over it | 50001  | trigger: 50000 | summarize@2
+`, func(_ string, prompt int, change, theWant string) {
+		c := stagetest.Talk(`
 prompt go  # 1 token
 call a Read %d; assistant say done
-`, 4*(tt.prompt-10005))
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(tt.change)))
-			r.Overhead = 10000
-			var at []int
-			r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
-			r.All()
-			stagetest.Same(t, tt.want, r.Edits())
-			if len(tt.want) == 0 {
-				stagetest.Same(t, tt.prompt, at[1], "a prompt of")
-				return
-			}
-			e := r.View.Edits()[0]
-			want := &policy.Call{Kind: "compaction", Prompt: 110, Input: tt.prompt + 110, Prefix: "session"}
-			stagetest.Same(t, want, e.Call, "call")
-			if e.Detail["pre_tokens"] != tt.prompt || at[1] != 10000+3500 {
-				t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
-			}
-		})
-	}
+`, 4*(prompt-10005))
+		r := stagetest.NewRun(t, c, compacting(t, change))
+		r.Overhead = 10000
+		var at []int
+		r.Each = func(int) { at = append(at, r.Overhead+r.View.Tokens()) }
+		r.All()
+		must.Equal(t, r.Edits(), theWant)
+		if len(theWant) == 0 {
+			must.Equal(t, at[1], prompt, "a prompt of")
+			return
+		}
+		e := r.View.Edits()[0]
+		want := &policy.Call{Kind: "compaction", Prompt: 110, Input: prompt + 110, Prefix: "session"}
+		must.Equal(t, e.Call, want, "call")
+		if e.Detail["pre_tokens"] != prompt || at[1] != 10000+3500 {
+			t.Errorf("pre_tokens %d, then a message iteration of %d", e.Detail["pre_tokens"], at[1])
+		}
+	})
 }
 
 // Instructions of one's own replace the default's.
@@ -67,7 +59,9 @@ x                     | 0
 xx                    | 1
 `, func(text string, want int) {
 		c := stagetest.Uses(3)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Instructions = text })))
+		p := stagetest.Params(t, defineCompactAPI(), "summary: [{fixed: 3500}]").(*CompactAPI)
+		p.Instructions = text
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), p))
 		r.Overhead = 180000
 		r.View.Join(0)
 		size := r.Overhead + r.View.Tokens()
@@ -108,7 +102,9 @@ none                                | ""
 
 func TestCompactAPITriggerTooLow(t *testing.T) {
 	d := defineCompactAPI()
-	if _, err := d.New(compacting(func(p *CompactAPI) { p.Trigger = 49999 })); err == nil {
+	p := stagetest.Params(t, d, "").(*CompactAPI)
+	p.Trigger = 49999
+	if _, err := d.New(p); err == nil {
 		t.Error("no error for a trigger of 49,999")
 	}
 }
@@ -116,12 +112,12 @@ func TestCompactAPITriggerTooLow(t *testing.T) {
 // A summary alone is not summarised again, however large the rest of the prompt is.
 func TestCompactAPIOnce(t *testing.T) {
 	c := stagetest.Uses(3)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.PauseAfter = true })))
+	r := stagetest.NewRun(t, c, compacting(t, "pause_after: true"))
 	r.Overhead = 180000
 	r.View.Join(0)
 	r.Fire(policy.Project, 0, policy.Context{})
 	r.Fire(policy.Project, 0, policy.Context{})
-	stagetest.Same(t, []string{"summarize@1"}, r.Edits())
+	must.Equal(t, r.Edits(), "summarize@1")
 	if reason := r.View.Edits()[0].Reason; !strings.Contains(reason, "paused after the summary") {
 		t.Errorf("reason %q", reason)
 	}
@@ -130,23 +126,20 @@ func TestCompactAPIOnce(t *testing.T) {
 // The recorded summary is used, and nothing is re-injected beside it: that is the client's doing, not the API's.
 func TestCompactAPIRecorded(t *testing.T) {
 	c := stagetest.Uses(3)
-	p := compacting(func(p *CompactAPI) {
-		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 9}}
-	})
 	c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCompactAPI(), p))
+	r := stagetest.NewRun(t, c, compacting(t, "summary: [recorded, {fixed: 9}]"))
 	sum := policy.NewContent(jsonl.KindText, "what was done")
 	r.Record = stagetest.Recording{Content: &sum, Tail: []policy.Synthetic{{Role: "user", Contents: []policy.Content{sum}}}}
 	r.Manual = map[int]bool{2: true}
 	r.All()
-	stagetest.Same(t, []string{"summarize@3"}, r.Edits())
+	must.Equal(t, r.Edits(), "summarize@3")
 	e := r.View.Edits()[0]
 	if e.Trigger != "manual" || len(e.Insert) != 1 || e.Insert[0].Contents[0].Text != "what was done" || len(e.Tail) != 0 {
 		t.Errorf("%+v", e)
 	}
-	r = stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineCompactAPI(), compacting(func(p *CompactAPI) { p.Manual = "ignore" })))
+	r = stagetest.NewRun(t, stagetest.Uses(3), compacting(t, "manual: ignore"))
 	r.Manual = map[int]bool{2: true}
-	if edits := r.All().Edits(); edits != nil {
+	if edits := r.All().Edits(); edits != "" {
 		t.Errorf("ignored, and yet %v", edits)
 	}
 }
@@ -154,16 +147,15 @@ func TestCompactAPIRecorded(t *testing.T) {
 // What tool-use clearing takes off is not in the prompt the trigger reads.
 func TestCompactAPIAfterClearing(t *testing.T) {
 	c := stagetest.Uses(4)
-	api := compacting(nil)
 	must.Rows(t, `
 150000 | false
 150400 | true
 `, func(overhead int, want bool) {
 		r := stagetest.NewRun(t, c,
-			stagetest.Start(t, defineClearToolUses(), clearing(func(p *ClearToolUses) { p.Trigger.Value, p.Keep = 1, 0 })),
-			stagetest.Start(t, defineCompactAPI(), api))
+			clearing(t, "trigger: {input_tokens: 1}, keep: 0"),
+			compacting(t, ""))
 		r.Overhead = overhead - 100
 		r.All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, r.Overhead, r.Payload)
+		must.Equal(t, r.View.Epoch() > 0, want, r.Overhead, r.Payload)
 	})
 }

@@ -13,13 +13,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy"
 )
 
-func auto(change func(*Autocompact)) *Autocompact {
-	p := *defineAutocompact().Params.(*Autocompact)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func auto(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineAutocompact()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 5000}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestAutocompactThreshold(t *testing.T) {
@@ -35,25 +33,25 @@ func TestAutocompactThreshold(t *testing.T) {
 		w       Window
 		context int
 		used    int
-		change  func(*Autocompact)
+		change  string
 		want    bool
 	}{
-		{"154,999", first, 200000, 154999, nil, false},
-		{"155,000", first, 200000, 155000, nil, true},
-		{"155,001", first, 200000, 155001, nil, true},
-		{"166,999", late, 200000, 166999, nil, false},
-		{"167,000", late, 200000, 167000, nil, true},
-		{"966,999 of 1M", late, 1000000, 966999, nil, false},
-		{"967,000 of 1M", late, 1000000, 967000, nil, true},
-		{"35 %: 58,798", half, 200000, 58798, nil, false},
-		{"35 %: 58,799", half, 200000, 58799, nil, true},
-		{"switched off", off, 200000, 199999, nil, false},
-		{"not enabled", first, 200000, 199999, func(p *Autocompact) { p.Enabled = false }, false},
+		{"154,999", first, 200000, 154999, "", false},
+		{"155,000", first, 200000, 155000, "", true},
+		{"155,001", first, 200000, 155001, "", true},
+		{"166,999", late, 200000, 166999, "", false},
+		{"167,000", late, 200000, 167000, "", true},
+		{"966,999 of 1M", late, 1000000, 966999, "", false},
+		{"967,000 of 1M", late, 1000000, 967000, "", true},
+		{"35 %: 58,798", half, 200000, 58798, "", false},
+		{"35 %: 58,799", half, 200000, 58799, "", true},
+		{"switched off", off, 200000, 199999, "", false},
+		{"not enabled", first, 200000, 199999, "enabled: false", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.Uses(3)
-			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(tt.change))), tt.used, 100)
+			r := usage(stagetest.NewRun(t, c, auto(t, tt.change)), tt.used, 100)
 			*limits(r) = fixed(tt.w.Resolve(policy.Circumstances{Window: tt.context, MaxOutput: 0}))
 			r.All()
 			if got := r.View.Epoch() > 0; got != tt.want {
@@ -75,17 +73,17 @@ func TestAutocompactThreshold(t *testing.T) {
 
 func TestAutocompactManual(t *testing.T) {
 	must.Rows(t, `
-replay | ["summarize@3"]
-ignore | null
-`, func(manual string, want []string) {
-		r := stagetest.NewRun(t, stagetest.Uses(3), stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Manual, p.Enabled = manual, false })))
+replay | summarize@3
+ignore | ""
+`, func(manual, want string) {
+		r := stagetest.NewRun(t, stagetest.Uses(3), auto(t, "manual: %v, enabled: false", manual))
 		r.Manual = map[int]bool{2: true}
-		stagetest.Same(t, want, r.All().Edits(), manual)
+		must.Equal(t, r.All().Edits(), want, manual)
 	})
 	// There is nothing to compact before the first message.
-	r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineAutocompact(), auto(nil)))
+	r := stagetest.NewRun(t, stagetest.Uses(1), auto(t, ""))
 	r.Fire(policy.Manual, 0, policy.Context{})
-	if r.Edits() != nil {
+	if r.Edits() != "" {
 		t.Errorf("an empty view: %v", r.Edits())
 	}
 }
@@ -95,11 +93,11 @@ ignore | null
 // attaches behind them. A response in several messages is one.
 func TestAutocompactKeepRecent(t *testing.T) {
 	must.Rows(t, `
-0 | ["summary","file a"]
-1 | ["summary","m5","m6","m7","file a"]
-2 | ["summary","m3","m4","m5","m6","m7","file a"]
-9 | ["summary","m1","m2","m3","m4","m5","m6","m7","file a"]  # there are not so many
-`, func(keep int, want []string) {
+0 | summary file a
+1 | summary m5-m7 file a
+2 | summary m3-m7 file a
+9 | summary m1-m7 file a  # there are not so many
+`, func(keep int, want string) {
 		c := stagetest.Talk(`
 prompt go  # m0
 call a Read 400  # m1, m2
@@ -111,7 +109,7 @@ assistant say done  # m5
 prompt more  # m7
 assistant say done
 `)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.KeepRecent = keep })))
+		r := stagetest.NewRun(t, c, auto(t, "keep_recent: %v", keep))
 		content := policy.NewContent(jsonl.KindText, "a summary")
 		r.Record.Content = &content
 		r.Record.Tail = []policy.Synthetic{{Role: "user", Label: "file a", Attached: true, Contents: []policy.Content{content}}}
@@ -124,7 +122,7 @@ assistant say done
 			r.View.Join(m)
 		}
 		r.Fire(policy.Manual, 3, policy.Context{Asked: &policy.ManualCompaction{Recorded: 0}})
-		stagetest.Same(t, want, stagetest.Order(r), keep)
+		must.Equal(t, r.Order(), want, keep)
 	})
 }
 
@@ -140,13 +138,11 @@ func TestAutocompactRecorded(t *testing.T) {
 			c := stagetest.Uses(3)
 			c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(7))
 			c.Boundaries[0].Request = 4
-			p := auto(func(p *Autocompact) {
-				p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
-			})
-			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p)), 155000, 0)
+			p := auto(t, "summary: [recorded, {fixed: 77}]")
+			r := usage(stagetest.NewRun(t, c, p), 155000, 0)
 			r.Record = stagetest.Recording{Content: tt.summary, Tail: []policy.Synthetic{file}}
 			r.All()
-			stagetest.Same(t, tt.want, r.View.Len())
+			must.Equal(t, r.View.Len(), tt.want)
 			if reason := r.View.Edits()[0].Reason; strings.Contains(reason, "line 7") != (tt.summary != nil) {
 				t.Errorf("reason %q", reason)
 			}
@@ -164,8 +160,8 @@ asession_memory-1 | false
 `, func(agent string, want bool) {
 		c := stagetest.Uses(3)
 		c.Agent = agent
-		r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(nil))), 155000, 0).All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, agent)
+		r := usage(stagetest.NewRun(t, c, auto(t, "")), 155000, 0).All()
+		must.Equal(t, r.View.Epoch() > 0, want, agent)
 	})
 }
 
@@ -177,7 +173,7 @@ one over | 1 | 3 | 1
 `, func(name string, excess, retries, want int) {
 		t.Run(name, func(t *testing.T) {
 			c := stagetest.Uses(9)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Retries = retries })))
+			r := stagetest.NewRun(t, c, auto(t, "ptl_retries: %v", retries))
 			limits(r).Effective = 1257
 			for m := range 19 {
 				r.View.Join(m)
@@ -186,7 +182,7 @@ one over | 1 | 3 | 1
 			r.Used = func(int) (int, int) { return 155000, 0 }
 			r.Fire(policy.Prepare, 9, policy.Context{})
 			call := r.View.Edits()[0].Call
-			stagetest.Same(t, want, call.Retries)
+			must.Equal(t, call.Retries, want)
 			if want > 0 && call.Input > limits(r).Effective {
 				t.Errorf("%d tokens are sent, %d fit", call.Input, limits(r).Effective)
 			}
@@ -207,35 +203,30 @@ func TestAutocompactFails(t *testing.T) {
 		round(20+k, 10)
 	}
 	c.Play(`prompt again; assistant say done`)
-	for _, tt := range []struct {
-		retries, most int
-		size, tries   int
-		reason        string
-	}{
-		{3, 0, 272698, 6, "the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails"},
-		{3, 3, 272698, 4, "the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails"},
-		{1, 0, 19*24000 + 272698 - 10*24000 - 4*24000, 6, "after 1 retry: it fails"},
-		{0, 2, 19*24000 + 272698 - 13 - 10*24000 + 1, 3, "does not fit 168,000: it fails"},
-	} {
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) {
-			p.Retries, p.Gap, p.MaxFailures = tt.retries, "unknown", tt.most
-		})))
+	must.Rows(t, `
+# retries | most | size | tries | reason
+3 | 0 | 272698 | 6 | the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails
+3 | 3 | 272698 | 4 | the compaction request of 272,698 tokens does not fit 168,000 after 3 retries: it fails
+1 | 0 | 392698 | 6 | after 1 retry: it fails
+0 | 2 | 488686 | 3 | does not fit 168,000: it fails
+`, func(retries, most, size, tries int, reason string) {
+		r := stagetest.NewRun(t, c, auto(t, "ptl_retries: %v, ptl_gap: unknown, max_failures: %v", retries, most))
 		r.Used = func(k int) (int, int) { return 100000 + 55000*(k/20), 0 } // the threshold at the twenty-first request
 		r.All()
 		edits := r.View.Edits()
 		if len(edits) == 0 {
-			t.Fatalf("%+v: nothing was tried", tt)
+			t.Fatalf("%+v: nothing was tried", retries)
 		}
-		if len(edits) != tt.tries || r.View.Epoch() > 0 {
-			t.Errorf("%+v: %d tries, %d compactions", tt, len(edits), r.View.Epoch())
+		if len(edits) != tries || r.View.Epoch() > 0 {
+			t.Errorf("%+v: %d tries, %d compactions", retries, len(edits), r.View.Epoch())
 		}
 		for i, e := range edits {
-			if e.Kind != policy.KindFail || e.Call != nil || i == 0 && (e.Detail["input_tokens"] != tt.size || !strings.Contains(e.Reason, tt.reason)) {
-				t.Errorf("%+v: try %d is %s, %s %+v", tt, i+1, e.Kind, e.Reason, e.Detail)
+			if e.Kind != policy.KindFail || e.Call != nil || i == 0 && (e.Detail["input_tokens"] != size || !strings.Contains(e.Reason, reason)) {
+				t.Errorf("%+v: try %d is %s, %s %+v", retries, i+1, e.Kind, e.Reason, e.Detail)
 			}
-			must.Equal(t, tt.most > 0 && i == tt.most-1, strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", tt.most)), tt, e.Reason)
+			must.Equal(t, most > 0 && i == most-1, strings.HasSuffix(e.Reason, fmt.Sprintf(", the last of %d tries", most)), retries, e.Reason)
 		}
-	}
+	})
 }
 
 // A compaction's own request holds the messages as they were before this request's microcompaction, with a prefix of its
@@ -251,7 +242,7 @@ the session's  | session | 18957
 			c := stagetest.NewConvo()
 			c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 4*9000)), picture)
 			c.Play(`assistant say ok`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.Prefix = prefix })))
+			r := stagetest.NewRun(t, c, auto(t, "prefix: %v", prefix))
 			r.Overhead = 700
 			r.View.Join(0)
 			must.Get(r.View.Apply(policy.Edit{Kind: policy.KindAttach, Insert: []policy.Synthetic{{
@@ -272,7 +263,7 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 	c := stagetest.NewConvo()
 	c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("x", 400)), stagetest.Block(jsonl.KindImage, "image", strings.Repeat("i", 40000)))
 	c.Play(`assistant say y*400; prompt z*400; assistant say w*400`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), auto(func(p *Autocompact) { p.PromptTokens = 1000 })))
+	r := stagetest.NewRun(t, c, auto(t, "prompt_tokens: 1000"))
 	for m := range 4 {
 		r.View.Join(m)
 	}
@@ -287,13 +278,12 @@ func TestAutocompactDropsWhatIsSent(t *testing.T) {
 
 // compactionCall is the compaction's own request, also one that fails, where excess tokens of it do not fit (negative:
 // are free), and the edit's reason.
-func compactionCall(t *testing.T, c *stagetest.Convo, p *Autocompact, overhead, excess int) (call *policy.Call, limit int, reason string) {
+func compactionCall(t *testing.T, c *stagetest.Convo, st stagetest.Named, overhead, excess int) (call *policy.Call, limit int, reason string) {
 	t.Helper()
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
+	p := st.Stage.(*autocompact)
+	r := stagetest.NewRun(t, c, st)
 	r.Overhead = overhead
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	whole := r.View.Tokens() + p.PromptTokens
 	if p.Prefix == "session" {
 		whole += overhead
@@ -330,7 +320,7 @@ there is one round           | 1  | 1   | 3 | 0 | 1  | : it fails
 `, func(name string, rounds, excess, retries, want, sent int, theReason string) {
 		for _, prefix := range []string{"own", "session"} {
 			t.Run(name+", "+prefix, func(t *testing.T) {
-				p := auto(func(p *Autocompact) { p.Retries, p.Prefix = retries, prefix })
+				p := auto(t, "ptl_retries: %v, prefix: %v", retries, prefix)
 				call, limit, reason := compactionCall(t, stagetest.Small(rounds), p, 700, excess)
 				if call.Retries != want || call.Input-limit != sent {
 					t.Errorf("%d retries, %d over the limit; want %d and %d", call.Retries, call.Input-limit, want, sent)
@@ -362,7 +352,7 @@ func TestAutocompactUnknownGap(t *testing.T) {
 2  | 60 | 3 | 1 | 1
 1  | 60 | 3 | 0 | 0
 `, func(rounds, excess, retries, want, dropped int) {
-		p := auto(func(p *Autocompact) { p.Retries, p.Gap = retries, "unknown" })
+		p := auto(t, "ptl_retries: %v, ptl_gap: unknown", retries)
 		call, limit, _ := compactionCall(t, stagetest.Small(rounds), p, 0, excess)
 		left := excess - 9*dropped
 		if dropped > 0 {
@@ -376,20 +366,21 @@ func TestAutocompactUnknownGap(t *testing.T) {
 
 // A round that covers the gap and the marker with it is one retry.
 func TestAutocompactMarkerCovered(t *testing.T) {
-	for excess, want := range map[int]struct{ retries, sent int }{
-		88: {1, 88 - 101 + 13}, // the first round, of 101, leaves room for exactly the marker
-		89: {2, 89 - 101 + 13 - 104},
-		87: {1, 87 - 101 + 13},
-	} {
+	must.Rows(t, `
+# excess | retries | sent
+88 | 1 | 0  # the first round, of 101, leaves room for exactly the marker
+89 | 2 | -103
+87 | 1 | -1
+`, func(excess, retries, sent int) {
 		c := stagetest.Talk(`prompt go; call a Read %d  # 1 + 4 + 96`, 4*96)
 		for i := range 6 {
 			c.Play(`call %v Read 400`, i)
 		}
-		call, limit, _ := compactionCall(t, c, auto(nil), 0, excess)
-		if call.Retries != want.retries || call.Input-limit != want.sent {
-			t.Errorf("%d over: %d retries, %d over the limit; want %+v", excess, call.Retries, call.Input-limit, want)
+		call, limit, _ := compactionCall(t, c, auto(t, ""), 0, excess)
+		if call.Retries != retries || call.Input-limit != sent {
+			t.Errorf("%d over: %d retries, %d over the limit; want %+v", excess, call.Retries, call.Input-limit, excess)
 		}
-	}
+	})
 }
 
 // What the session's prefix adds counts against the limit, once.
@@ -404,12 +395,10 @@ session | -701 | 700 | false
 session | -699 | 700 | true
 `, func(prefix string, excess, input int, tooBig bool) {
 		c := stagetest.Small(20)
-		p := auto(func(p *Autocompact) { p.Prefix, p.Retries = prefix, 0 })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineAutocompact(), p))
+		p := auto(t, "prefix: %v, ptl_retries: 0", prefix)
+		r := stagetest.NewRun(t, c, p)
 		r.Overhead = 700
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		alone := r.View.Tokens() + 1257
 		limits(r).Effective = alone - excess
 		r.Used = func(int) (int, int) { return 155000, 0 }
@@ -428,9 +417,7 @@ session | -699 | 700 | true
 
 func TestAutocompactPrompts(t *testing.T) {
 	for _, prompt := range []int{1257, 1286} { // of claude-code-2.1.19 and claude-code-2.1
-		p := defineAutocompact().Params.(*Autocompact)
-		p.PromptTokens = prompt
-		call, _, _ := compactionCall(t, stagetest.Small(20), p, 700, 0)
+		call, _, _ := compactionCall(t, stagetest.Small(20), auto(t, "prompt_tokens: %d", prompt), 700, 0)
 		if whole := 1 + 20*9; call.Prompt != prompt || call.Input != whole+prompt {
 			t.Errorf("%+v, want prompt %d and input %d", call, prompt, whole+prompt)
 		}

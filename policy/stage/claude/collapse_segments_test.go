@@ -31,13 +31,9 @@ func TestContextCollapseCountsAnew(t *testing.T) {
 	for seed := range uint64(150) {
 		run := func(anew bool) (all []policy.Edit) {
 			rng := rand.New(rand.NewPCG(seed, 3))
-			p := collapsing(func(p *ContextCollapse) {
-				p.StageAt, p.CommitAt, p.Target = 200, 400+rng.IntN(900), 300
-				p.Protect, p.Span, p.Head = rng.IntN(300), 1+rng.IntN(250), rng.IntN(3)
-			})
-			stage := stagetest.Start(t, defineContextCollapse(), p)
+			stage := collapsing(t, "stage_at: 200, commit_at: %d, target: 300, protect: %d, span: %d, head: %d", 400+rng.IntN(900), rng.IntN(300), 1+rng.IntN(250), rng.IntN(3))
 			if anew {
-				stage.Stage = countsAnew{newContextCollapse(*p)}
+				stage.Stage = countsAnew{stage.Stage.(*contextCollapse)}
 			}
 			c := stagetest.NewConvo()
 			var ends []int // of the messages at each request

@@ -63,13 +63,13 @@ func TestMicrocompactCachedCounts(t *testing.T) {
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(trigger, keep))).All()
 			var got []string
 			for _, e := range r.View.Edits() {
-				stagetest.Same(t, policy.KindCacheEdit, e.Kind, "an edit of kind")
-				stagetest.Same(t, policy.ItemID(2*(e.Request-1)), e.Carrier, e.Request)
+				must.Equal(t, e.Kind, policy.KindCacheEdit, "an edit of kind")
+				must.Equal(t, e.Carrier, policy.ItemID(2*(e.Request-1)), e.Request)
 				if e.Request == results+1 {
 					got = append(got, fmt.Sprintf("m%d", e.Target.Item))
 				}
 			}
-			stagetest.Same(t, theWant, got)
+			must.Equal(t, got, theWant)
 			if want := r.View.Tokens() - 100*len(r.View.Edits()); r.View.PayloadTokens() != want {
 				t.Errorf("payload of %d tokens, want %d", r.View.PayloadTokens(), want)
 			}
@@ -138,7 +138,7 @@ func TestMicrocompactCachedLive(t *testing.T) {
 				}
 			}
 			r.All()
-			stagetest.Same(t, tt.want, pins(r.View))
+			must.Equal(t, pins(r.View), tt.want)
 		})
 	}
 }
@@ -157,7 +157,7 @@ assistant use B Read; answers result B "result B"; assistant use C Read; answers
 			r.View.Join(m)
 		}
 		r.Fire(policy.Project, k, policy.Context{})
-		stagetest.Same(t, want, pins(r.View), to+1)
+		must.Equal(t, pins(r.View), want, to+1)
 	}
 	step(3, 1, "m2>m3")
 	step(6, 2, "m2>m3")
@@ -172,10 +172,10 @@ prompt go; assistant use a Read use b Read use c Read use d Read; answers result
 answers result b b result a a; assistant say done
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	stagetest.Same(t, []string(nil), r.Edits())
+	must.Equal(t, r.Edits(), "")
 	c.Play(`prompt more; call e Read 40; assistant say done`)
 	r = stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(4, 1))).All()
-	stagetest.Same(t, []string{"cache_edit@3 m3.1", "cache_edit@3 m3", "cache_edit@3 m2.1"}, r.Edits())
+	must.Equal(t, r.Edits(), "cache_edit@3 m3.1, cache_edit@3 m3, cache_edit@3 m2.1")
 }
 
 // Six results, then eight parallel ones: the six may be deleted, and of the eight none before they were sent.
@@ -191,8 +191,8 @@ func TestMicrocompactCachedUnsent(t *testing.T) {
 	}
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(12, 5))).All()
-	want := []string{"cache_edit@8 m2", "cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@8 m10", "cache_edit@8 m12"}
-	stagetest.Same(t, want, r.Edits())
+	want := "cache_edit@8 m2, cache_edit@8 m4, cache_edit@8 m6, cache_edit@8 m8, cache_edit@8 m10, cache_edit@8 m12"
+	must.Equal(t, r.Edits(), want)
 }
 
 // The time-based path comes first: where it clears, the cached path is not tried, what was deleted is sent again, and
@@ -208,15 +208,10 @@ func TestMicrocompactCachedAfterTime(t *testing.T) {
 	var payload []int
 	r.Each = func(int) { payload = append(payload, r.View.PayloadTokens()-r.View.Tokens()) }
 	r.All()
-	want := []string{
-		"cache_edit@5 m2", "cache_edit@5 m4", // 4 live, 2 kept
-		"clear@7 m2", // of 5 results the newest 4 stay
-		"server_keep@7 m2", "server_keep@7 m4",
-		// m4, m6, m8 and m10 are live at request 7, but that one is the time-based path's
-		"cache_edit@8 m4", "cache_edit@8 m6", "cache_edit@8 m8", "cache_edit@10 m10", "cache_edit@10 m14",
-	}
-	stagetest.Same(t, want, r.Edits())
-	stagetest.Same(t, []int{0, 0, 0, 0, -200, -200, 0, -300, -300, -500}, payload, "what is deleted")
+	// At request 5 4 are live, 2 kept; at 7 of 5 results the newest 4 stay: m4, m6, m8 and m10 are live then, but that one is the
+	// time-based path's.
+	must.Equal(t, r.Edits(), "cache_edit@5 m2, cache_edit@5 m4, clear@7 m2, server_keep@7 m2, server_keep@7 m4, cache_edit@8 m4, cache_edit@8 m6, cache_edit@8 m8, cache_edit@10 m10, cache_edit@10 m14")
+	must.Equal(t, payload, []int{0, 0, 0, 0, -200, -200, 0, -300, -300, -500}, "what is deleted")
 }
 
 // A pause without anything to clear leaves the cached path alone.
@@ -226,7 +221,7 @@ func TestMicrocompactCachedTimeDidNothing(t *testing.T) {
 	c.Play(`prompt "and now"; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil), stagetest.Start(t, defineMicrocompactCached(), cached(3, 1)))
 	r.At = map[int]time.Time{4: at.Add(2 * time.Hour)}
-	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4"}, r.All().Edits())
+	must.Equal(t, r.All().Edits(), "cache_edit@4 m2, cache_edit@4 m4")
 }
 
 // After a compaction the state starts again: what it kept is sent whole.
@@ -241,13 +236,8 @@ func TestMicrocompactCachedAfterCompaction(t *testing.T) {
 		}
 	}
 	r.All()
-	want := []string{
-		"cache_edit@5 m2", "cache_edit@5 m4", "cache_edit@5 m6", "summarize@0",
-		"server_keep@6 m2", "server_keep@6 m4", "server_keep@6 m6",
-		"cache_edit@6 m2", "cache_edit@6 m4", "cache_edit@6 m6", "cache_edit@6 m8",
-	}
-	stagetest.Same(t, want, r.Edits())
-	stagetest.Same(t, []string{"m2>m10", "m4>m10", "m6>m10", "m8>m10"}, pins(r.View))
+	must.Equal(t, r.Edits(), "cache_edit@5 m2, cache_edit@5 m4, cache_edit@5 m6, summarize@0, server_keep@6 m2, server_keep@6 m4, server_keep@6 m6, cache_edit@6 m2, cache_edit@6 m4, cache_edit@6 m6, cache_edit@6 m8")
+	must.Equal(t, pins(r.View), []string{"m2>m10", "m4>m10", "m6>m10", "m8>m10"})
 }
 
 // Where the message that carries an edit leaves the view, the last one takes the edit on; where the deleted result
@@ -267,8 +257,8 @@ func TestMicrocompactCachedCarrierLeaves(t *testing.T) {
 		must.Get(r.View.Apply(policy.Edit{Kind: policy.KindRemove, Items: gone}))(t)
 	}
 	r.All()
-	stagetest.Same(t, []string{"m2>m8"}, pins(r.View))
-	stagetest.Same(t, []string{"cache_edit@4 m2", "cache_edit@4 m4", "remove@0", "cache_edit@5 m2"}, r.Edits())
+	must.Equal(t, pins(r.View), []string{"m2>m8"})
+	must.Equal(t, r.Edits(), "cache_edit@4 m2, cache_edit@4 m4, remove@0, cache_edit@5 m2")
 }
 
 // What the client keeps to itself carries nothing.
@@ -278,7 +268,7 @@ func TestMicrocompactCachedCarrier(t *testing.T) {
 	c.Attach("file", stagetest.Block(jsonl.KindAttachment, "attachment", ""))
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactCached(), cached(3, 2))).All()
-	stagetest.Same(t, []string{"m2>m7"}, pins(r.View))
+	must.Equal(t, pins(r.View), []string{"m2>m7"})
 }
 
 // Two stages in the payload: the server's own clearing and lifting leaves the client's deletions alone, and neither
@@ -299,9 +289,9 @@ func TestMicrocompactCachedBesideClearToolUses(t *testing.T) {
 	}
 	r.All()
 	// Over 3 uses all but 2 are cleared, 92 tokens each; the deletion of the first takes the other 8 off.
-	stagetest.Same(t, []int{0, 0, 0, 0, 184, 276, 376, 100}, off, "taken off the payload")
+	must.Equal(t, off, []int{0, 0, 0, 0, 184, 276, 376, 100}, "taken off the payload")
 	edits := r.View.Edits()
 	last := edits[len(edits)-1]
 	must.Say(t, "server_keep 2", last.Kind, last.Target.Item)
-	stagetest.Same(t, []string{"m2>m12"}, pins(r.View))
+	must.Equal(t, pins(r.View), []string{"m2>m12"})
 }

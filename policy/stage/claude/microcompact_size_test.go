@@ -15,12 +15,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func bySize(change func(*MicrocompactSize)) *MicrocompactSize {
-	p := defaultMicrocompactSize()
-	if change != nil {
-		change(p)
-	}
-	return p
+func bySize(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, defineMicrocompactSize(), set, args...)
 }
 
 // sizes is a conversation with one result a round, in tokens.
@@ -45,59 +42,50 @@ func usage(r *stagetest.Bench, used, tail int) *stagetest.Bench {
 }
 
 func TestMicrocompactSize(t *testing.T) {
-	manual := func(p *MicrocompactSize) { p.Manual = true }
-	tests := []struct {
-		name       string
-		change     func(*MicrocompactSize)
-		tokens     []int
-		used, tail int
-		want       []int // results replaced
-	}{
-		{"the definition's example", nil, []int{30000, 15000, 10000, 5000, 400, 100}, 136000, 0, []int{0}},
-		{"134,999", nil, []int{30000, 30000, 1, 1, 1}, 134999, 0, nil},
-		{"135,000", nil, []int{30000, 30000, 1, 1, 1}, 135000, 0, []int{0}},
-		{"the tail does not count", nil, []int{30000, 30000, 1, 1, 1}, 136939, 1940, nil},
-		{"unless it is asked for", func(p *MicrocompactSize) { p.Gate = "usage_plus_tail" }, []int{30000, 30000, 1, 1, 1}, 136939, 1940, []int{0}},
-		{"19,999 saved", nil, []int{19999, 39997, 1, 1, 1}, 150000, 0, nil},
-		{"20,000 saved", nil, []int{20000, 39998, 1, 1, 0}, 150000, 0, []int{0}},
-		{"40,000 are left", nil, []int{20000, 39997, 1, 1, 1}, 150000, 0, []int{0}},
-		{"40,001 are not", nil, []int{20000, 39998, 1, 1, 1}, 150000, 0, []int{0, 1}},
-		{"40,000 from the beginning", nil, []int{20000, 19997, 1, 1, 1}, 150000, 0, nil},
-		{"the last three are kept", nil, []int{30000, 30000, 30000, 30000, 30000}, 150000, 0, []int{0, 1}},
-		{"three alone", nil, []int{50000, 50000, 50000}, 199000, 0, nil},
-		{"by hand: no gates", manual, []int{19999, 39997, 1, 1, 1}, 0, 0, []int{0}},
-		{"by hand: the target stays", manual, []int{20000, 19997, 1, 1, 1}, 0, 0, nil},
-		{"another target keeps the gates", func(p *MicrocompactSize) { p.Target = 10 }, []int{19990, 1, 1, 1, 1}, 134999, 0, nil},
-		{"no tools", func(p *MicrocompactSize) { p.Tools = nil }, []int{30000, 30000, 1, 1, 1}, 150000, 0, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c, p := sizes(tt.tokens...), bySize(tt.change)
-			r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), tt.used, tt.tail).All()
-			var got []int
-			for i := range tt.tokens {
-				at := 2 + 2*i
-				if r.Shown(at) == "" {
-					continue
-				}
-				got = append(got, i)
-				stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
-				stagetest.Same(t, stub, r.Shown(at), "stub")
+	must.Rows(t, `
+# name | change | tokens | used | tail | want
+the definition's example       | ""                    | [30000,15000,10000,5000,400,100] | 136000 | 0    | [0]
+134,999                        | ""                    | [30000,30000,1,1,1]              | 134999 | 0    | null
+135,000                        | ""                    | [30000,30000,1,1,1]              | 135000 | 0    | [0]
+the tail does not count        | ""                    | [30000,30000,1,1,1]              | 136939 | 1940 | null
+unless it is asked for         | gate: usage_plus_tail | [30000,30000,1,1,1]              | 136939 | 1940 | [0]
+19,999 saved                   | ""                    | [19999,39997,1,1,1]              | 150000 | 0    | null
+20,000 saved                   | ""                    | [20000,39998,1,1,0]              | 150000 | 0    | [0]
+40,000 are left                | ""                    | [20000,39997,1,1,1]              | 150000 | 0    | [0]
+40,001 are not                 | ""                    | [20000,39998,1,1,1]              | 150000 | 0    | [0,1]
+40,000 from the beginning      | ""                    | [20000,19997,1,1,1]              | 150000 | 0    | null
+the last three are kept        | ""                    | [30000,30000,30000,30000,30000]  | 150000 | 0    | [0,1]
+three alone                    | ""                    | [50000,50000,50000]              | 199000 | 0    | null
+by hand: no gates              | manual: true          | [19999,39997,1,1,1]              | 0      | 0    | [0]
+by hand: the target stays      | manual: true          | [20000,19997,1,1,1]              | 0      | 0    | null
+another target keeps the gates | target: 10            | [19990,1,1,1,1]                  | 134999 | 0    | null
+no tools                       | tools: []             | [30000,30000,1,1,1]              | 150000 | 0    | null
+`, func(name, change string, tokens []int, used, tail int, theWant []int) {
+		p := bySize(t, change)
+		r := usage(stagetest.NewRun(t, sizes(tokens...), p), used, tail).All()
+		var got []int
+		for i := range tokens {
+			at := 2 + 2*i
+			if r.Shown(at) == "" {
+				continue
 			}
-			stagetest.Same(t, tt.want, got)
-			if len(got) > 0 && !p.Manual { // that fires before the last request
-				sum, saved := 0, 0
-				for i, n := range tt.tokens {
-					sum += n
-					if i < len(got) {
-						saved += n
-					}
+			got = append(got, i)
+			stub := fmt.Sprintf("<persisted-output>Tool result saved to: ~/.claude/projects/-home-u-p/session/tool-results/t%d.txt\n\nUse Read to view</persisted-output>", i)
+			must.Equal(t, r.Shown(at), stub, "stub")
+		}
+		must.Equal(t, got, theWant, name)
+		if len(got) > 0 && !p.Stage.(*microcompactSize).Manual { // that fires before the last request
+			sum, saved := 0, 0
+			for i, n := range tokens {
+				sum += n
+				if i < len(got) {
+					saved += n
 				}
-				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
-				stagetest.Same(t, want, r.View.Edits()[0].Detail, "detail")
 			}
-		})
-	}
+			want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(got)}
+			must.Equal(t, r.View.Edits()[0].Detail, want, "detail")
+		}
+	})
 }
 
 // The 2.1.19 analysis' stub.
@@ -137,18 +125,18 @@ func TestMicrocompactSizeLeaves(t *testing.T) {
 		c.Play(`call %v Bash %d`, i, 4*20000)
 	}
 	c.Play(`assistant say done`)
-	p := bySize(func(p *MicrocompactSize) { p.Persist = false })
-	r := usage(stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p)), 135000, 0).All()
+	p := bySize(t, "persist: false")
+	r := usage(stagetest.NewRun(t, c, p), 135000, 0).All()
 	for _, m := range []int{big, array, same} {
-		stagetest.Same(t, ClearedText, r.Shown(m), m)
+		must.Equal(t, r.Shown(m), ClearedText, m)
 	}
 	for _, m := range []int{empty, clear, stub, none, free} {
-		stagetest.Same(t, "", r.Shown(m), m)
+		must.Equal(t, r.Shown(m), "", m)
 	}
 	must.Say(t, "false true", r.View.Has(policy.ItemID(memory)), r.View.Has(policy.ItemID(other)))
 	// 50,000 + 0 + 8 + 9 + (5 + 2,000) + 0 + 8 are marked: all that are not among the last three.
 	want := map[string]int{"pre_tokens": 112030, "tokens_saved": 52030, "compacted_ids": 7, "cleared_attachments": 1}
-	stagetest.Same(t, want, r.View.Edits()[0].Detail)
+	must.Equal(t, r.View.Edits()[0].Detail, want)
 }
 
 // naive is the analysis' listing over whole messages, from the beginning at every request, with the sets it keeps:
@@ -272,12 +260,10 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 		upTo = append(upTo, len(ids))
 		c.Play(`assistant say done`)
 
-		p := bySize(func(p *MicrocompactSize) {
-			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(4000), rng.IntN(5)
-			p.Manual = rng.IntN(8) == 0
-		})
+		st := bySize(t, "target: %d, min_savings: %d, keep_recent: %d, manual: %t", rng.IntN(9000), rng.IntN(4000), rng.IntN(5), rng.IntN(8) == 0)
+		p := &st.Stage.(*microcompactSize).MicrocompactSize
 		n := &naive{p: p, compacted: map[string]bool{}, counted: map[string]int{}}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
+		r := stagetest.NewRun(t, c, st)
 		above := make([]bool, len(c.Requests))
 		for k := range above {
 			above[k] = rng.IntN(3) > 0
@@ -288,8 +274,10 @@ func TestMicrocompactSizeAgainstNaive(t *testing.T) {
 			}
 			return limits(r).Warning - 1, 0
 		}
+		seen := 0
 		r.Each = func(k int) {
-			before := r.View.Edits()[r.Seen[k]:]
+			before := r.View.Edits()[seen:]
+			seen += len(before)
 			marked, sum, saved := n.run(ids[:upTo[k]], contents, above[k])
 			if len(before) > 0 {
 				want := map[string]int{"pre_tokens": sum, "tokens_saved": saved, "compacted_ids": len(marked)}
@@ -351,11 +339,9 @@ func TestMicrocompactSizeListsOn(t *testing.T) {
 			c.Answers(answers...)
 		}
 		c.Play(`assistant say done`)
-		p := bySize(func(p *MicrocompactSize) {
-			p.Target, p.MinSavings, p.KeepRecent = rng.IntN(9000), rng.IntN(2000), rng.IntN(5)
-		})
+		target, savings, keep := rng.IntN(9000), rng.IntN(2000), rng.IntN(5)
 		run := func(anew bool) []policy.Edit {
-			st := stagetest.Start(t, defineMicrocompactSize(), p)
+			st := bySize(t, "target: %d, min_savings: %d, keep_recent: %d", target, savings, keep)
 			if anew {
 				st.Stage = listingAnew{st.Stage.(*microcompactSize)}
 			}
@@ -400,7 +386,7 @@ func TestMicrocompactSizeGoesOn(t *testing.T) {
 		got = append(got, fmt.Sprintf("%d: m%d of %d", e.Request, e.Target.Item, e.Detail["pre_tokens"]))
 	}
 	want := []string{"5: m2 of 60002", "7: m4 of 60003"}
-	stagetest.Same(t, want, got)
+	must.Equal(t, got, want)
 	if k := jsonl.KindToolResult; r.View.Edits()[0].New.Kind != k {
 		t.Errorf("what stands in is a %v, want a tool_result", r.View.Edits()[0].New.Kind)
 	}
@@ -436,10 +422,10 @@ two at one call | ["a", "c"]
 			r.All()
 			var got []string
 			for _, e := range r.View.Edits() {
-				stagetest.Same(t, 5, e.Request, "an edit at request")
+				must.Equal(t, e.Request, 5, "an edit at request")
 				got = append(got, r.View.Raw(e.Target).ID)
 			}
-			stagetest.Same(t, want, got, "cleared")
+			must.Equal(t, got, want, "cleared")
 		})
 	})
 }
@@ -474,14 +460,11 @@ func TestResultEstimateParts(t *testing.T) {
 			c := stagetest.Talk(`prompt go; assistant use a Read`)
 			at := c.Answers(tt.p)
 			c.Play(`call b Read %d; assistant say done`, 4*10)
-			p := bySize(func(p *MicrocompactSize) { p.KeepRecent, p.Target, p.Manual = 0, 0, true })
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactSize(), p))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
-			stagetest.Same(t, tt.want, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), "estimate")
+			r := stagetest.NewRun(t, c, bySize(t, "keep_recent: 0, target: 0, manual: true"))
+			r.Join()
+			must.Equal(t, resultEstimate(r.View, policy.Target{Item: policy.ItemID(at)}), tt.want, "estimate")
 			r.Fire(policy.Prepare, 3, policy.Context{})
-			stagetest.Same(t, tt.want+10, r.View.Edits()[0].Detail["pre_tokens"])
+			must.Equal(t, r.View.Edits()[0].Detail["pre_tokens"], tt.want+10)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -13,32 +12,24 @@ import (
 )
 
 func TestMicrocompactTimeGap(t *testing.T) {
-	tests := []struct {
-		name  string
-		gap   time.Duration
-		agent string
-		want  []string
-	}{
-		{"59 minutes", 59 * time.Minute, "", nil},
-		{"60 minutes", time.Hour, "", nil},
-		{"60 minutes and 1 ms", time.Hour + time.Millisecond, "", []string{"clear@8 m2"}},
-		{"in a subagent", 2 * time.Hour, "a1", nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.NewConvo()
-			c.Agent = tt.agent
-			c.Prompt("go")
-			for _, id := range []string{"a", "b", "c", "d", "e", "f"} { // five are kept
-				c.Play(`call %q Read 1000`, id)
-			}
-			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-			c.Play(`prompt "and now"; assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
-			r.At = map[int]time.Time{7: answered.Add(tt.gap)}
-			stagetest.Same(t, tt.want, r.All().Edits())
-		})
-	}
+	must.Rows(t, `
+59m         | ""  | ""
+60m         | ""  | ""
+60m0.001s   | ""  | clear@8 m2
+2h          | a1  | ""  # in a subagent
+`, func(gap, agent, want string) {
+		c := stagetest.NewConvo()
+		c.Agent = agent
+		c.Prompt("go")
+		for i := range 6 { // five are kept
+			c.Play(`call %d Read 1000`, i)
+		}
+		answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
+		c.Play(`prompt "and now"; assistant say done`)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), nil))
+		r.At = map[int]time.Time{7: answered.Add(must.Get(time.ParseDuration(gap))(t))}
+		must.Equal(t, r.All().Edits(), want, gap)
+	})
 }
 
 // The five-level analysis' example: three results, keepRecent 2, 70 minutes.
@@ -58,7 +49,7 @@ assistant say 我先看看目录。 use toolu_01 Glob
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), p))
 	r.At = map[int]time.Time{4: at.Add(70 * time.Minute)}
 	r.All()
-	stagetest.Same(t, "[Old tool result content cleared]", r.Shown(first), "toolu_01")
+	must.Equal(t, r.Shown(first), "[Old tool result content cleared]", "toolu_01")
 	if r.Shown(second) != "" || r.Shown(third) != "" || len(r.View.Edits()) != 1 {
 		t.Errorf("edits %v: want that of toolu_01 alone", r.Edits())
 	}
@@ -85,8 +76,8 @@ func TestMicrocompactTimeChoice(t *testing.T) {
 	// Requests 5 and 6 follow long pauses; at the first, d and c are old and e is kept.
 	r.At = map[int]time.Time{4: c.Messages[early].Time.Add(2 * time.Hour), 5: c.Messages[array].Time.Add(2 * time.Hour)}
 	r.All()
-	want := []string{"clear@5 m4", "clear@5 m9", "clear@6 m8"}
-	stagetest.Same(t, want, r.Edits())
+	want := "clear@5 m4, clear@5 m9, clear@6 m8"
+	must.Equal(t, r.Edits(), want)
 	for _, m := range []int{other, cleared, array} {
 		must.Equal(t, r.Shown(m), "", m)
 	}
@@ -123,37 +114,27 @@ func TestMicrocompactTimeRestarts(t *testing.T) {
 		}
 	}
 	r.All()
-	stagetest.Same(t, []string{"clear@2 m2", "summarize@0", "clear@3 m4"}, r.Edits())
+	must.Equal(t, r.Edits(), "clear@2 m2, summarize@0, clear@3 m4")
 }
 
 func TestMicrocompactTimeKeepRecent(t *testing.T) {
-	for _, tt := range []struct {
-		results int
-		change  func(*MicrocompactTime)
-		want    []string
-	}{
-		{4, nil, nil},
-		{5, nil, nil},
-		{6, nil, []string{"clear@8 m2"}},
-		{7, nil, []string{"clear@9 m2", "clear@9 m4"}},
-		{1, func(p *MicrocompactTime) { p.KeepRecent = 1 }, nil},
-		{1, func(p *MicrocompactTime) { p.KeepRecent = 0 }, []string{"clear@3 m2"}},
-		{0, func(p *MicrocompactTime) { p.KeepRecent = 0 }, nil},
-	} {
-		p := *defineMicrocompactTime().Params.(*MicrocompactTime)
-		if tt.change != nil {
-			tt.change(&p)
+	must.Rows(t, `
+4 | ""             | ""
+5 | ""             | ""
+6 | ""             | clear@8 m2
+7 | ""             | clear@9 m2, clear@9 m4
+1 | keep_recent: 1 | ""
+1 | keep_recent: 0 | clear@3 m2
+0 | keep_recent: 0 | ""
+`, func(results int, set, want string) {
+		c := stagetest.Talk(`prompt go`)
+		for i := range results {
+			c.Play(`call %v Read 400`, i)
 		}
-		t.Run(fmt.Sprintf("%d, keep %d", tt.results, p.KeepRecent), func(t *testing.T) {
-			c := stagetest.Talk(`prompt go`)
-			for i := range tt.results {
-				c.Play(`call %v Read 400`, i)
-			}
-			answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
-			c.Play(`prompt "and now"; assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), &p))
-			r.At = map[int]time.Time{tt.results + 1: answered.Add(2 * time.Hour)}
-			stagetest.Same(t, tt.want, r.All().Edits())
-		})
-	}
+		answered := c.Messages[c.Assistant(stagetest.Say("done"))].Time
+		c.Play(`prompt "and now"; assistant say done`)
+		r := stagetest.NewRun(t, c, stagetest.Start(t, defineMicrocompactTime(), set))
+		r.At = map[int]time.Time{results + 1: answered.Add(2 * time.Hour)}
+		must.Equal(t, r.All().Edits(), want, results, set)
+	})
 }

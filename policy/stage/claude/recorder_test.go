@@ -7,7 +7,6 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestClientBands(t *testing.T) {
@@ -21,38 +20,39 @@ func TestClientBands(t *testing.T) {
 2.1.119 | 2.1.119+
 3.0.0   | 2.1.119+
 `, func(version, want string) {
-		stagetest.Same(t, want, recorder().Compactions.Of(version), version)
+		must.Equal(t, recorder().Compactions.Of(version), want, version)
 	})
 }
 
 func TestClientVersion(t *testing.T) {
-	for version, want := range map[string]policy.ClientVersion{
-		"":        {SilentFrom: 135000, SilentLeast: 16000, Head: 14000, Shared: 14000},
-		"1.0.53":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 14000, Shared: 14000},
-		"2.1.9":   {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 33500, Shared: 33500},
-		"2.1.11":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 28000, Shared: 28000},
-		"2.1.12":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 28000, Shared: 28000},
-		"2.1.14":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 28000, Shared: 28000},
-		"2.1.17":  {SilentFrom: 135000, SilentLeast: 16000, MarkedWindows: true, Head: 18600, Shared: 16100},
-		"2.1.25":  {MarkedWindows: true, Head: 28000, Shared: 10950},
-		"2.1.37":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.38":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.51":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.52":  {MarkedWindows: true, Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.78":  {Head: 17000, Shared: 17000, OneHead: true},
-		"2.1.84":  {Head: 17000, Shared: 17000, OneHead: true, KeepsThinking: true},
-		"2.1.105": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true},
-		"2.1.199": {Head: 17000, Shared: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true},
-		"2.1.280": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true, SameSystem: true},
-		"2.1.239": {Head: 17000, OneHead: true, RecordsAttached: true, KeepsThinking: true},
-	} {
+	must.Rows(t, `
+# version | want
+""      | {"Head":14000,"Shared":14000,"SilentFrom":135000,"SilentLeast":16000}
+1.0.53  | {"Head":14000,"MarkedWindows":true,"Shared":14000,"SilentFrom":135000,"SilentLeast":16000}
+2.1.9   | {"Head":33500,"MarkedWindows":true,"Shared":33500,"SilentFrom":135000,"SilentLeast":16000}
+2.1.11  | {"Head":28000,"MarkedWindows":true,"Shared":28000,"SilentFrom":135000,"SilentLeast":16000}
+2.1.12  | {"Head":28000,"MarkedWindows":true,"Shared":28000,"SilentFrom":135000,"SilentLeast":16000}
+2.1.14  | {"Head":28000,"MarkedWindows":true,"Shared":28000,"SilentFrom":135000,"SilentLeast":16000}
+2.1.17  | {"Head":18600,"MarkedWindows":true,"Shared":16100,"SilentFrom":135000,"SilentLeast":16000}
+2.1.25  | {"Head":28000,"MarkedWindows":true,"Shared":10950}
+2.1.37  | {"Head":17000,"MarkedWindows":true,"OneHead":true,"Shared":17000}
+2.1.38  | {"Head":17000,"MarkedWindows":true,"OneHead":true,"Shared":17000}
+2.1.51  | {"Head":17000,"MarkedWindows":true,"OneHead":true,"Shared":17000}
+2.1.52  | {"Head":17000,"MarkedWindows":true,"OneHead":true,"Shared":17000}
+2.1.78  | {"Head":17000,"OneHead":true,"Shared":17000}
+2.1.84  | {"Head":17000,"KeepsThinking":true,"OneHead":true,"Shared":17000}
+2.1.105 | {"Head":17000,"KeepsThinking":true,"OneHead":true,"RecordsAttached":true,"Shared":17000}
+2.1.199 | {"Head":17000,"KeepsThinking":true,"OneHead":true,"RecordsAttached":true,"Shared":17000}
+2.1.280 | {"Head":17000,"KeepsThinking":true,"OneHead":true,"RecordsAttached":true,"SameSystem":true}
+2.1.239 | {"Head":17000,"KeepsThinking":true,"OneHead":true,"RecordsAttached":true}
+`, func(version string, want policy.ClientVersion) {
 		if version != "" {
 			want.Headroom = 33000
 		}
 		want.LeastWindow = map[bool]int{true: 100000}[session.CompareVersions(version, "2.1.89") >= 0]
 		want.Reactive = session.CompareVersions(version, "2.1.153") >= 0
-		stagetest.Same(t, want, clientVersion(version), version)
-	}
+		must.Equal(t, clientVersion(version), want, version)
+	})
 	if v := clientVersion("2.1.283"); v.CompactsIdle != 6*time.Minute || v.IdleLeast != 100000 {
 		t.Errorf("%+v", v)
 	}

@@ -13,12 +13,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/summarize"
 )
 
-func memory(change func(*SessionMemory)) *SessionMemory {
-	p := *defineSessionMemory().Params.(*SessionMemory)
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func memory(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, defineSessionMemory(), set, args...)
 }
 
 // weighing is a text message of n tokens.
@@ -48,7 +45,7 @@ resumed: from the end        | 1T 1T 4000T 4000T 4000T 4000T 4000T | 5
 `, func(name, messages string, theWant int) {
 		t.Run(name, func(t *testing.T) {
 			c := stagetest.NewConvo()
-			s := &sessionMemory{SessionMemory: *memory(nil)}
+			s := memory(t, "").Stage.(*sessionMemory)
 			for _, m := range strings.Fields(messages) {
 				if m == "|" {
 					s.marked, s.last = true, policy.ItemID(len(c.Messages)-1)
@@ -63,9 +60,7 @@ resumed: from the end        | 1T 1T 4000T 4000T 4000T 4000T 4000T | 5
 				c.User(session.ClassMeta, p)
 			}
 			r := stagetest.NewRun(t, c)
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			keep := s.window(&policy.Context{View: r.View, Estimate: r.View.Weight})
 			want := r.View.IDs()[len(c.Messages)-theWant:]
 			must.Equal(t, keep, want)
@@ -85,10 +80,8 @@ func TestSessionMemoryCalls(t *testing.T) {
 		}
 	}
 	r := stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
-	s := &sessionMemory{SessionMemory: *memory(nil)}
+	r.Join()
+	s := memory(t, "").Stage.(*sessionMemory)
 	// 10,000 tokens and 5 texts from the second result on.
 	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), r.View.IDs()[1:])
 
@@ -103,9 +96,7 @@ func TestSessionMemoryCalls(t *testing.T) {
 	c.Assistant(lines...)
 	c.Prompt("")
 	r = stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{1, 2})
 }
 
@@ -127,7 +118,7 @@ func TestSessionMemoryBoundary(t *testing.T) {
 	}))(t)
 	r.View.Join(4)
 	r.View.Join(5)
-	s := &sessionMemory{SessionMemory: *memory(nil)}
+	s := memory(t, "").Stage.(*sessionMemory)
 	must.Equal(t, s.window(&policy.Context{View: r.View, Estimate: r.View.Weight}), []policy.ItemID{2, 3, 4, 5})
 }
 
@@ -165,7 +156,7 @@ what shrank does not count against it | [[90000, 0], [30000, 0], [34999, 0], [35
 					c.Prompt("on")
 				}
 			}
-			st := stagetest.Start(t, defineSessionMemory(), memory(nil))
+			st := memory(t, "")
 			r := stagetest.NewRun(t, c, st)
 			limits(r).Auto = 200000
 			r.Used = func(k int) (int, int) {
@@ -194,27 +185,31 @@ what shrank does not count against it | [[90000, 0], [30000, 0], [34999, 0], [35
 			}
 			r.All()
 			r.Each(len(c.Requests))
-			stagetest.Same(t, theWant, strings.Join(got, " "), "updated after responses")
+			must.Equal(t, strings.Join(got, " "), theWant, "updated after responses")
 		})
 	})
 }
 
 // TestSessionMemoryCall: an update sends what stands up to the response, not the results that have joined since.
 func TestSessionMemoryCall(t *testing.T) {
-	for prefix, want := range map[string]int{"session": 700 + 1000 + 3000, "own": 1000 + 3000} {
+	must.Rows(t, `
+# prefix | want
+session | 4700
+own     | 4000
+`, func(prefix string, want int) {
 		c := stagetest.NewConvo()
 		c.User(session.ClassPrompt, weighing(996))
 		c.Play(`
 assistant use a Read  # 4 tokens
 answers result a x*%d
 `, 4*5000)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.Prefix = prefix })))
+		r := stagetest.NewRun(t, c, memory(t, "prefix: %v", prefix))
 		r.Overhead = 700
 		r.Used = func(int) (int, int) { return 12000, 0 }
 		r.All()
-		want := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
-		stagetest.Same(t, want, r.View.Edits()[0].Call)
-	}
+		call := &policy.Call{Kind: "session_memory", Prompt: 3000, Input: want, Output: 2000, Prefix: prefix}
+		must.Equal(t, r.View.Edits()[0].Call, call)
+	})
 }
 
 // chat is a conversation of n prompts and answers, 100 tokens each.
@@ -251,26 +246,26 @@ func TestSessionMemoryFirst(t *testing.T) {
 			}
 		}
 	}
-	small := func(p *SessionMemory) { p.MinTokens, p.MinTextMessages, p.GrowthTokens = 300, 1, 1000000 }
+	small := "min_tokens: 300, min_text_messages: 1, growth_tokens: 1000000"
 	for _, tt := range []struct {
 		name   string
 		memory string
-		change func(*SessionMemory)
+		change string
 		prep   func(*stagetest.Bench)
 		want   string
 	}{
-		{"its own summary", "", nil, nil, "session_memory: an outline of the view"},
-		{"the session's", "# Session Title\nA title\n", nil, nil, "session_memory: the session's own summary.md"},
-		{"the template", "# Session Title\n\n# Current State\n_What goes on_\n", nil, nil, "autocompact"},
-		{"not written yet", "", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "autocompact"},
-		{"not written, the session's own there", "notes", func(p *SessionMemory) { p.InitTokens = 1000000 }, nil, "session_memory: the session's own summary.md"},
+		{"its own summary", "", "", nil, "session_memory: an outline of the view"},
+		{"the session's", "# Session Title\nA title\n", "", nil, "session_memory: the session's own summary.md"},
+		{"the template", "# Session Title\n\n# Current State\n_What goes on_\n", "", nil, "autocompact"},
+		{"not written yet", "", "init_tokens: 1000000", nil, "autocompact"},
+		{"not written, the session's own there", "notes", "init_tokens: 1000000", nil, "session_memory: the session's own summary.md"},
 		{"the last message it holds is gone", "", small, gone, "autocompact"},
-		{"as large again", "", nil, func(r *stagetest.Bench) { limits(r).Auto = 1 }, "autocompact"},
-		{"a subagent keeps none", "notes", nil, func(r *stagetest.Bench) { r.C.Agent = "a1" }, "autocompact"},
-		{"switched off", "notes", nil, func(r *stagetest.Bench) { limits(r).On = false }, ""},
+		{"as large again", "", "", func(r *stagetest.Bench) { limits(r).Auto = 1 }, "autocompact"},
+		{"a subagent keeps none", "notes", "", func(r *stagetest.Bench) { r.C.Agent = "a1" }, "autocompact"},
+		{"switched off", "notes", "", func(r *stagetest.Bench) { limits(r).On = false }, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := full(stagetest.NewRun(t, chat(10), stagetest.Start(t, defineSessionMemory(), memory(tt.change)), stagetest.Start(t, defineAutocompact(), auto(nil))), 10)
+			r := full(stagetest.NewRun(t, chat(10), memory(t, tt.change), auto(t, "")), 10)
 			r.Record.Memory = tt.memory
 			if tt.prep != nil {
 				tt.prep(r)
@@ -288,26 +283,36 @@ func TestSessionMemoryFirst(t *testing.T) {
 				}
 				got = append(got, step)
 			}
-			stagetest.Same(t, tt.want, strings.Join(got, ", "))
+			must.Equal(t, strings.Join(got, ", "), tt.want)
 		})
 	}
 }
 
 // TestSessionMemoryThreshold: at the threshold, and not below; the result has to come to less.
 func TestSessionMemoryThreshold(t *testing.T) {
-	for used, want := range map[int]bool{166999: false, 167000: true, 167001: true} {
-		r := full(stagetest.NewRun(t, chat(3), stagetest.Start(t, defineSessionMemory(), memory(nil))), 1)
+	must.Rows(t, `
+# used | want
+166999 | false
+167000 | true
+167001 | true
+`, func(used int, want bool) {
+		r := full(stagetest.NewRun(t, chat(3), memory(t, "")), 1)
 		r.Used = func(k int) (int, int) { return used, 0 }
 		r.Record.Memory = "notes"
 		r.All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, used)
-	}
+		must.Equal(t, r.View.Epoch() > 0, want, used)
+	})
 	// 300 tokens are kept, and the summary is of 12: (312 x 4)/3 = 416.
-	for limit, want := range map[int]bool{415: false, 416: false, 417: true} {
+	must.Rows(t, `
+# limit | want
+415 | false
+416 | false
+417 | true
+`, func(limit int, want bool) {
 		c := chat(2)
 		c.User(session.ClassPrompt, weighing(100))
 		c.Play(`assistant say so`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.MinTokens, p.MinTextMessages = 300, 3 })))
+		r := stagetest.NewRun(t, c, memory(t, "min_tokens: 300, min_text_messages: 3"))
 		r.Record.Memory = "notes"
 		limits(r).Auto = limit
 		r.Used = func(k int) (int, int) {
@@ -317,8 +322,8 @@ func TestSessionMemoryThreshold(t *testing.T) {
 			return 0, 0
 		}
 		r.All()
-		stagetest.Same(t, want, r.View.Epoch() > 0, limit)
-	}
+		must.Equal(t, r.View.Epoch() > 0, want, limit)
+	})
 }
 
 // TestSessionMemoryCovers: the outline tells what stood up to the last update, the messages kept tell the rest.
@@ -328,7 +333,7 @@ func TestSessionMemoryCovers(t *testing.T) {
 		c.Prompt(fmt.Sprintf("prompt %d", i))
 		c.Assistant(stagetest.Say(fmt.Sprintf("answer %d", i)))
 	}
-	r := full(stagetest.NewRun(t, c, stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) { p.GrowthTokens = 1000000; p.MinTokens = 1; p.MinTextMessages = 1 }))), 6)
+	r := full(stagetest.NewRun(t, c, memory(t, "growth_tokens: 1000000, min_tokens: 1, min_text_messages: 1")), 6)
 	r.All()
 	text := r.Block(-1, 0)
 	must.Rows(t, `
@@ -354,10 +359,7 @@ func TestSessionMemoryWording(t *testing.T) {
 		{"the client's", "continued", covers + "\n\nnotes\n\n" + details + "~/.claude/projects/-home-u-p/session.jsonl\n\n" + keptVerbatim + "\n" + goOnIt, false},
 		{"recorded", "below", "what was done", true},
 	} {
-		r := full(stagetest.NewRun(t, chat(10), stagetest.Start(t, defineSessionMemory(), memory(func(p *SessionMemory) {
-			p.Wording = tt.wording
-			p.Summary = policy.SummaryChoices{{Kind: policy.SummaryRecorded}, {Kind: policy.SummaryFixed, Tokens: 77}}
-		}))), 10)
+		r := full(stagetest.NewRun(t, chat(10), memory(t, "wording: %v, summary: [recorded, {fixed: 77}]", tt.wording)), 10)
 		r.Record.Memory = "\nnotes\n\n"
 		if tt.recorded {
 			sum := policy.NewContent(jsonl.KindText, "what was done")
@@ -365,7 +367,7 @@ func TestSessionMemoryWording(t *testing.T) {
 			r.Record = stagetest.Recording{Content: &sum}
 		}
 		r.All()
-		stagetest.Same(t, tt.want, r.Block(-1, 0), tt.name)
+		must.Equal(t, r.Block(-1, 0), tt.want, tt.name)
 	}
 }
 
@@ -388,6 +390,6 @@ func TestEmptyMemory(t *testing.T) {
 		"free text":                            false,
 		template.String() + "- a step\n":       false,
 	} {
-		stagetest.Same(t, want, summarize.EmptyMemory(text), text)
+		must.Equal(t, summarize.EmptyMemory(text), want, text)
 	}
 }

@@ -14,100 +14,51 @@ import (
 
 // TestPostCompactOthers: each attachment where its condition holds.
 func TestPostCompactOthers(t *testing.T) {
-	announce := func(c *stagetest.Convo, kind, text string) {
-		c.Attach(kind, stagetest.Block(jsonl.KindAttachment, "attachment", text))
-	}
-	launched := "Async agent launched successfully.\nagentId: ae499f1 (internal ID)"
-	for _, tt := range []struct {
-		name string
-		make func(c *stagetest.Convo)
-		want string
-	}{
-		{"nothing", func(*stagetest.Convo) {}, ""},
-		{"a plan", func(c *stagetest.Convo) { answeredCall(c, "ExitPlanMode", input("plan", "do this"), "ok") }, "<plan: do this>"},
-		{"a plan the user sent back", func(c *stagetest.Convo) {
-			c.Assistant(stagetest.Calling("p", "ExitPlanMode", input("plan", "do this")))
-			c.Play(`answers failing p no`)
-		}, "<plan: do this>"},
-		{"a plan's file", func(c *stagetest.Convo) {
-			answeredCall(c, "Write", input("file_path", "/h/.claude/plans/a.md", "content", "first\n"), "ok")
-			answeredCall(c, "Edit", input("file_path", "/h/.claude/plans/a.md", "old_string", "first", "new_string", "then"), "ok")
-			answeredCall(c, "ExitPlanMode", input("x", 1), "ok")
-		}, "<plan: then\n>"},
-		{"a newer plan", func(c *stagetest.Convo) {
-			answeredCall(c, "Write", input("file_path", "/h/.claude/plans/a.md", "content", "first"), "ok")
-			answeredCall(c, "ExitPlanMode", input("plan", "second"), "ok")
-		}, "<plan: second>"},
-		{"plan mode", func(c *stagetest.Convo) { answeredCall(c, "EnterPlanMode", "{}", "ok") }, "<plan mode>"},
-		{"plan mode, left", func(c *stagetest.Convo) {
-			answeredCall(c, "EnterPlanMode", "{}", "ok")
-			answeredCall(c, "ExitPlanMode", "{}", "ok")
-		}, ""},
-		{"plan mode, announced", func(c *stagetest.Convo) { announce(c, "plan_mode", "") }, "<plan mode>"},
-		{"plan mode, announced and left", func(c *stagetest.Convo) { announce(c, "plan_mode", ""); announce(c, "plan_mode_exit", "") }, ""},
-		{"skills, the last one first", func(c *stagetest.Convo) {
-			answeredCall(c, "Skill", input("skill", "a"), "ok")
-			answeredCall(c, "Skill", input("command", "b"), "ok")
-			c.Play(`meta say "the text of b"`)
-			answeredCall(c, "Skill", input("skill", "a"), "ok")
-		}, "<invoked skills: a, b>; <skill: b>\nthe text of b"},
-		{"a skill by a command", func(c *stagetest.Convo) { c.User(session.ClassMeta, stagetest.Say(skillHead+"/s/review\n\n# R")) }, "<invoked skills: review>; <skill: review>\n" + skillHead + "/s/review\n\n# R"},
-		{"an agent at work", func(c *stagetest.Convo) {
-			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
-			answeredCall(c, "Task", input("description", "wait for"), "done")
-		}, "<task status>\n- ae499f1: look: running"},
-		{"an agent that is done", func(c *stagetest.Convo) {
-			answeredCall(c, "Agent", input("description", "look", "run_in_background", true), launched)
+	must.Rows(t, `
+# name | story | what is attached
+nothing                    | ""    | ""
+a plan                     | ExitPlanMode {"plan":"do this"} > ok | <plan: do this>
+a plan the user sent back  | assistant calling p ExitPlanMode "{\"plan\":\"do this\"}"; answers failing p no | <plan: do this>
+a plan's file              | Write {"file_path":"/h/.claude/plans/a.md","content":"first\n"} > ok; Edit {"file_path":"/h/.claude/plans/a.md","old_string":"first","new_string":"then"} > ok; ExitPlanMode {"x":1} > ok | "<plan: then\n>"
+a newer plan               | Write {"file_path":"/h/.claude/plans/a.md","content":"first"} > ok; ExitPlanMode {"plan":"second"} > ok | <plan: second>
+plan mode                  | EnterPlanMode {} > ok | <plan mode>
+plan mode, left            | EnterPlanMode {} > ok; ExitPlanMode {} > ok | ""
+plan mode, announced       | attach plan_mode "" | <plan mode>
+plan mode, announced and left | attach plan_mode ""; attach plan_mode_exit "" | ""
+skills, the last one first | Skill {"skill":"a"} > ok; Skill {"command":"b"} > ok; meta say "the text of b"; Skill {"skill":"a"} > ok | "<invoked skills: a, b>; <skill: b>\nthe text of b"
+a skill by a command       | meta say "HEAD/s/review\n\n#R" | "<invoked skills: review>; <skill: review>\nHEAD/s/review\n\n#R"
+an agent at work           | Task {LOOK} > LAUNCHED; Task {"description":"wait for"} > done | "<task status>\n- ae499f1: look: running"
+an agent that is done      | Agent {LOOK} > LAUNCHED; NOTICE | ""
+an agent asked after       | Task {LOOK} > LAUNCHED; TaskOutput {"task_id":"ae499f1"} > <task_id>ae499f1</task_id>\n<status>running</status> | "<task status>\n- ae499f1: look: running"
+an agent asked after when done | Task {LOOK} > LAUNCHED; TaskOutput {"task_id":"ae499f1"} > <task_id>ae499f1</task_id>\n<status>completed</status> | ""
+an agent stopped           | Task {LOOK} > LAUNCHED; TaskStop {"task_id":"ae499f1"} > ok | ""
+listings                   | attach mcp_instructions_delta "use it so"; attach agent_listing_delta "- general"; attach deferred_tools_delta "WebSearch\nLSP" | "<deferred tools>\nWebSearch\nLSP; <agent listing>\n- general; <mcp instructions>\nuse it so"
+tasks and todos            | TaskCreate {"subject":"one"} > Task #7 created; TaskUpdate {"taskId":"7","status":"completed"} > ok; TaskCreate {"subject":"two"} > Task #8 created; TodoWrite {"todos":[{"content":"old","status":"pending"}]} > ok; TodoWrite {"todos":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress"}]} > ok | "<tasks>\n- task #7: one: completed\n- task #8: two: pending; <todos>\n- [x] a\n- [ ] b"
+`, func(name, story, want string) {
+		words := strings.NewReplacer("HEAD", skillHead, "LOOK", `"description":"look","run_in_background":true`, "LAUNCHED", `Async agent launched successfully.\nagentId: ae499f1 (internal ID)`)
+		c := stagetest.Talk(`prompt go; assistant say so`)
+		switch before, _, notice := strings.Cut(story, "; NOTICE"); {
+		case notice:
+			works(c, words.Replace(before))
 			c.Play(`meta say "<task-notification>\n<task-id>ae499f1</task-id>\n<status>completed</status>"`)
-		}, ""},
-		{"an agent asked after", func(c *stagetest.Convo) {
-			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
-			answeredCall(c, "TaskOutput", input("task_id", "ae499f1"), "<task_id>ae499f1</task_id>\n<status>running</status>")
-		}, "<task status>\n- ae499f1: look: running"},
-		{"an agent asked after when done", func(c *stagetest.Convo) {
-			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
-			answeredCall(c, "TaskOutput", input("task_id", "ae499f1"), "<task_id>ae499f1</task_id>\n<status>completed</status>")
-		}, ""},
-		{"an agent stopped", func(c *stagetest.Convo) {
-			answeredCall(c, "Task", input("description", "look", "run_in_background", true), launched)
-			answeredCall(c, "TaskStop", input("task_id", "ae499f1"), "ok")
-		}, ""},
-		{"listings", func(c *stagetest.Convo) {
-			announce(c, "mcp_instructions_delta", "use it so")
-			announce(c, "agent_listing_delta", "- general")
-			announce(c, "deferred_tools_delta", "WebSearch\nLSP")
-		}, "<deferred tools>\nWebSearch\nLSP; <agent listing>\n- general; <mcp instructions>\nuse it so"},
-		{"tasks and todos", func(c *stagetest.Convo) {
-			answeredCall(c, "TaskCreate", input("subject", "one"), "Task #7 created")
-			answeredCall(c, "TaskUpdate", input("taskId", "7", "status", "completed"), "ok")
-			answeredCall(c, "TaskCreate", input("subject", "two"), "Task #8 created")
-			answeredCall(c, "TodoWrite", input("todos", []any{map[string]any{"content": "old", "status": "pending"}}), "ok")
-			answeredCall(c, "TodoWrite", input("todos", []any{map[string]any{"content": "a", "status": "completed"}, map[string]any{"content": "b", "status": "in_progress"}}), "ok")
-		}, "<tasks>\n- task #7: one: completed\n- task #8: two: pending; <todos>\n- [x] a\n- [ ] b"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say so`)
-			tt.make(c)
-			c.Play(`prompt on; assistant say done`)
-			var got []string
-			for _, m := range compactedAt(t, c, len(c.Requests), after(func(p *PostCompact) {
-				p.Attachments = append(pipelineAttachments(), AttachTasks, AttachTodos, AttachTeam)
-			}), nil) {
-				got = append(got, strings.Join(m, "; "))
-			}
-			stagetest.Same(t, tt.want, strings.Join(got, "; "))
-		})
-	}
+		case story != "":
+			works(c, words.Replace(story))
+		}
+		c.Play(`prompt on; assistant say done`)
+		var got []string
+		for _, m := range compactedAt(t, c, len(c.Requests), "attachments: [files, plan, skills, plan_mode, task_status, deferred_tools, agent_listing, mcp_instructions, hooks, tasks, todos, team]", nil) {
+			got = append(got, strings.Join(m, "; "))
+		}
+		must.Equal(t, strings.Join(got, "; "), words.Replace(want), name)
+	})
 }
 
 // TestPostCompactTwice: what does not come from messages since the last compaction is attached after each.
 func TestPostCompactTwice(t *testing.T) {
 	c := stagetest.Talk(`prompt go`)
-	answeredCall(c, "Skill", input("skill", "a"), "ok")
-	answeredCall(c, "TodoWrite", input("todos", []any{map[string]any{"content": "x", "status": "pending"}}), "ok")
-	c.Play(`assistant say one; prompt on; assistant say two`)
+	works(c, `Skill {"skill":"a"} > ok; TodoWrite {"todos":[{"content":"x","status":"pending"}]} > ok; assistant say one; prompt on; assistant say two`)
 	n := len(c.Requests)
-	got := compactedAt(t, c, n, after(func(p *PostCompact) { p.Attachments = []Attachment{AttachTodos, AttachSkills, AttachTeam} }), func(r *stagetest.Bench) {
+	got := compactedAt(t, c, n, "attachments: [todos, skills, team]", func(r *stagetest.Bench) {
 		r.Used = func(k int) (int, int) {
 			if k >= n-2 {
 				return 155000, 0
@@ -115,7 +66,7 @@ func TestPostCompactTwice(t *testing.T) {
 			return 0, 0
 		}
 	})
-	stagetest.Same(t, [][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}}, got)
+	must.Equal(t, got, [][]string{{"<todos>\n- [ ] x"}, {"<invoked skills: a>"}})
 }
 
 // lines is a session as a client records it: attachments say what is announced, what is withdrawn, and what a hook
@@ -135,21 +86,19 @@ func TestPostCompactAnnounced(t *testing.T) {
 	defer f.Close()
 	conv := f.Main
 	w := stagetest.Quarter{Conv: conv}
-	for name, tt := range map[string]struct {
-		keep []string
-		want []string
-	}{
-		"nothing kept":           {nil, []string{"<deferred tools>\nA: one\nC: three\nD: four", "<agent listing>\n- x: does", "be brief"}},
-		"the second change kept": {[]string{"b"}, []string{"<deferred tools>\nA: one\nC: three", "<agent listing>\n- x: does", "be brief"}},
-		"all kept":               {[]string{"h", "a", "b", "c"}, nil},
-	} {
+	must.Rows(t, `
+# name | keep | want
+nothing kept           | null                 | ["<deferred tools>\nA: one\nC: three\nD: four", "<agent listing>\n- x: does", "be brief"]
+the second change kept | ["b"]                | ["<deferred tools>\nA: one\nC: three", "<agent listing>\n- x: does", "be brief"]
+all kept               | ["h", "a", "b", "c"] | null
+`, func(name string, theKeep, want []string) {
 		v := view.New(conv, w, w)
 		for m := range conv.Messages {
 			v.Join(m)
 		}
 		var keep []policy.ItemID
 		for m := range conv.Messages {
-			for _, uuid := range tt.keep {
+			for _, uuid := range theKeep {
 				if conv.Messages[m].UUID == uuid {
 					keep = append(keep, policy.ItemID(m))
 				}
@@ -170,6 +119,6 @@ func TestPostCompactAnnounced(t *testing.T) {
 				got = append(got, text)
 			}
 		}
-		stagetest.Same(t, tt.want, got, name)
-	}
+		must.Equal(t, got, want, name)
+	})
 }

@@ -40,14 +40,14 @@ const (
 // [id:def456] is not touched.
 func TestSnipExample(t *testing.T) {
 	c := stagetest.NewConvo()
-	c.Name(c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下"), abc123)
+	c.Messages[c.Prompt("帮我找一下项目里所有的 TODO,我想集中处理一下")].UUID = abc123
 	c.Play(`
 assistant say "好的,我用 Grep 搜索一下。" use toolu_01 Grep
 answers result toolu_01 "src/auth/login.ts:42: // TODO: handle refresh token"
 assistant say "我打开 login.ts 看一下那个 refresh token 的 TODO 具体场景。" use toolu_02 Read
 answers result toolu_02 "<login.ts 全文,约 4KB>"
 `)
-	c.Name(c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个"), def456)
+	c.Messages[c.Prompt("算了先别搞 TODO 了,线上登录报 500 的 bug 更紧急,先修这个")].UUID = def456
 	c.Play(`
 assistant say "理解,TODO 先放下。登录 500 我查一下最近的错误日志。" use toolu_03 Bash
 answers result toolu_03 "<日志 tail 输出>"
@@ -62,7 +62,7 @@ answers result toolu_03 "<日志 tail 输出>"
 	r.Each = func(int) { got = append(got, sent(r)) }
 	r.All()
 	before := abc123 + "/[id:abc123] m1 m2 m3 m4 " + def456 + "/[id:def456] m6 m7"
-	stagetest.Same(t, before, got[3], "before\n got")
+	must.Equal(t, got[3], before, "before\n got")
 	if want := def456 + "/[id:def456] m6 m7 m8 m9"; got[4] != want {
 		t.Errorf("after\n got %s\nwant %s", got[4], want)
 	}
@@ -137,8 +137,7 @@ func TestSnipTurns(t *testing.T) {
 			name: "a queued prompt opens a turn", named: []int{0}, want: []string{"m3 m4 m5 m6 m7 m8", "m3 m4 m5 m6 m7 m8 m9 m10", "m3 m4 m5 m6 m7 m8 m9 m10 m11 m12"},
 			change: func(c *stagetest.Convo, _ *session.SnipCall) {
 				// m3 is said while the agent works: what was its answer goes.
-				c.Messages[3] = session.Message{Class: session.ClassPrompt, Marks: session.Queued, Blocks: []session.Block{stagetest.Say("and this").Block}}
-				c.Name(3, "m3")
+				c.Messages[3] = session.Message{Class: session.ClassPrompt, Marks: session.Queued, Blocks: []session.Block{stagetest.Say("and this").Block}, UUID: "m3"}
 				c.Requests = slices.Delete(c.Requests, 1, 2)
 			},
 		},
@@ -150,7 +149,7 @@ func TestSnipTurns(t *testing.T) {
 				tt.change(c, call)
 			}
 			list, warned := sents(t, c, &Snip{})
-			stagetest.Same(t, tt.want, list[len(list)-3:])
+			must.Equal(t, list[len(list)-3:], tt.want)
 			if got := strings.Join(warned, "\n"); (tt.warn == "") != (got == "") || !strings.Contains(got, tt.warn) {
 				t.Errorf("warned of %q, want %q", got, tt.warn)
 			}
@@ -164,7 +163,7 @@ func TestSnipParallel(t *testing.T) {
 	c := snipConvo(stagetest.Use("t4", "Read"), stagetest.Use("t5", "Bash"))
 	c.Snips(7, 0, 0)
 	list, _ := sents(t, c, &Snip{})
-	stagetest.Same(t, "m4 m5 m6 m7 m8", list[4], "sent")
+	must.Equal(t, list[4], "m4 m5 m6 m7 m8", "sent")
 }
 
 // TestSnipAway: a turn that another stage took away, or a part of one.
@@ -194,7 +193,7 @@ func TestSnipAway(t *testing.T) {
 			c := snipConvo()
 			c.Snips(7, 0, 0)
 			list, warned := sents(t, c, &Snip{}, at(3, tt.edit))
-			stagetest.Same(t, tt.want, list[4], "sent")
+			must.Equal(t, list[4], tt.want, "sent")
 			must.Equal(t, len(warned) > 0, tt.warn, warned)
 		})
 	}
@@ -234,7 +233,7 @@ func TestSnipTags(t *testing.T) {
 		"1: m1 \n[id:" + jsonl.ShortID("m1") + "]", "2: m4 \n[id:" + jsonl.ShortID("m4") + "]",
 		"3: m8 \n[id:" + jsonl.ShortID("m8") + "]", "3: m9 \n[id:" + jsonl.ShortID("m9") + "]",
 	}
-	stagetest.Same(t, want, got)
+	must.Equal(t, got, want)
 	// Without tags the view is what it was, and calls are carried out.
 	c = snipConvo()
 	c.Snips(7, 0, 0)
@@ -261,7 +260,7 @@ func TestSnipTrials(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			list, _ := sents(t, snipConvo(), &Snip{IDs: tt.ids})
 			for n, want := range tt.want {
-				stagetest.Same(t, want, list[n-1], n)
+				must.Equal(t, list[n-1], want, n)
 			}
 		})
 	}
@@ -297,18 +296,27 @@ func TestSnipStart(t *testing.T) {
 
 // TestSnipTrialNotation: ID@REQUEST, several ids with commas.
 func TestSnipTrialNotation(t *testing.T) {
-	for text, want := range map[string][]SnipTrial{
-		"abc123@5":           {{"abc123", 5}},
-		"abc123,def456@12":   {{"abc123", 12}, {"def456", 12}},
-		" abc123 , def456@1": {{"abc123", 1}, {"def456", 1}},
-		abc123 + "@5":        {{abc123, 5}},
-		"":                   nil, "abc123": nil, "abc123@": nil, "@5": nil, "abc123,@5": nil, "abc123@0": nil, "abc123@-1": nil, "abc123@x": nil, "a@b@5": nil,
-	} {
+	must.Rows(t, `
+# text | want
+abc123@5             | abc123@5
+abc123,def456@12     | abc123@12 def456@12
+" abc123 , def456@1" | abc123@1 def456@1
+053a4ff8-d100-4000-8000-000000000000@5 | 053a4ff8-d100-4000-8000-000000000000@5
+""                   | ""
+abc123               | ""
+abc123@              | ""
+@5                   | ""
+abc123,@5            | ""
+abc123@0             | ""
+abc123@-1            | ""
+abc123@x             | ""
+a@b@5                | ""
+`, func(text string, want string) {
 		got, err := ParseSnipTrials(text)
-		if (err == nil) != (want != nil) || !slices.Equal(got, want) {
+		if (err == nil) != (want != "") || strings.Trim(fmt.Sprint(got), "[]") != want {
 			t.Errorf("%q: %v, %v, want %v", text, got, err, want)
 		}
-	}
+	})
 	var one SnipTrial
 	for _, plain := range []any{nil, 5, true, "abc123", "a,b@5", []any{"a@5"}} {
 		if err := one.DecodeParam(plain); err == nil {

@@ -11,50 +11,25 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func TestSummaryMessage(t *testing.T) {
 	const summary = "<summary>\n1. Primary Request and Intent:\n   Fix it.\n</summary>"
 	const response = "<analysis>\nFirst this.\n\n\n\nThen that.\n</analysis>\n\n" + summary
-	const first = "This session is being continued from a previous conversation that ran out of context. "
-	const path = "\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: /t.jsonl"
-	const last = " without asking the user any further questions. Continue with the last task that you were asked to work on."
-	for name, c := range map[string]struct {
-		text SummaryText
-		want string
-	}{
-		"2.1.19, automatic": {
-			SummaryText{Version: "2.1.19", Transcript: "/t.jsonl", Auto: true},
-			first + "The summary below covers the earlier portion of the conversation.\n\nAnalysis:\nFirst this.\n\nThen that.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it." +
-				path + "\nPlease continue the conversation from where we left it off" + last,
-		},
-		"by hand, nothing asked": {
-			SummaryText{Version: "2.1.19", Transcript: "/t.jsonl"},
-			first + "The summary below covers the earlier portion of the conversation.\n\nAnalysis:\nFirst this.\n\nThen that.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it." + path,
-		},
-		"messages kept": {
-			SummaryText{Version: "2.1.42", Transcript: "/t.jsonl", Auto: true, Kept: true},
-			first + "The summary below covers the earlier portion of the conversation.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it." +
-				path + "\n\nRecent messages are preserved verbatim.\nPlease continue the conversation from where we left off" + last,
-		},
-		"before 2.1.7": {
-			SummaryText{Version: "2.1.5", Auto: true},
-			first + "The conversation is summarized below:\nSummary:\n1. Primary Request and Intent:\n   Fix it..\nPlease continue the conversation from where we left it off" + last,
-		},
-		"2.1.119": {
-			SummaryText{Version: "2.1.119", Auto: true},
-			first + "The summary below covers the earlier portion of the conversation.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it.\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened.",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			of := summary
-			if strings.Contains(c.want, "Analysis:") {
-				of = response
-			}
-			stagetest.Same(t, c.want, c.text.Message(of), "message (")
-		})
-	}
+	must.Rows(t, `
+# name | text | want
+2.1.19, automatic      | {"Auto":true,"Transcript":"/t.jsonl", "Version":"2.1.19"} | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nAnalysis:\nFirst this.\n\nThen that.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it.\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: /t.jsonl\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
+by hand, nothing asked | {"Transcript":"/t.jsonl", "Version":"2.1.19"} | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nAnalysis:\nFirst this.\n\nThen that.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it.\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: /t.jsonl"
+messages kept          | {"Auto":true,"Kept":true,"Transcript":"/t.jsonl", "Version":"2.1.42"} | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it.\n\nIf you need specific details from before compaction (like exact code snippets, error messages, or content you generated), read the full transcript at: /t.jsonl\n\nRecent messages are preserved verbatim.\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
+before 2.1.7           | {"Auto":true,"Version":"2.1.5"}   | "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nSummary:\n1. Primary Request and Intent:\n   Fix it..\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
+2.1.119                | {"Auto":true,"Version":"2.1.119"} | "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nSummary:\n1. Primary Request and Intent:\n   Fix it.\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
+`, func(_ string, text SummaryText, want string) {
+		of := summary
+		if strings.Contains(want, "Analysis:") {
+			of = response
+		}
+		must.Equal(t, text.Message(of), want, "message (")
+	})
 }
 
 // printedTemplate is the summary message's frame as an analysis of 2.1.19 prints it. The page has lost the blanks
@@ -179,7 +154,7 @@ func TestPrintedSummaryMessages(t *testing.T) {
 			}
 			st := SummaryText{Version: "2.1.19", Transcript: "/projects/test/69d56a2c.jsonl", Auto: true}
 			response := "<analysis>\n" + analysis + "\n</analysis>\n\n<summary>\n" + summary + "\n</summary>"
-			stagetest.Same(t, printed, st.Message(response), "message (")
+			must.Equal(t, st.Message(response), printed, "message (")
 			st.Auto = false
 			if byHand, _, _ := strings.Cut(printed, "\nPlease continue"); st.Message(response) != byHand {
 				t.Error("without being asked to go on, the message ends otherwise than at the path")
@@ -247,24 +222,38 @@ func TestCorpusSummaryMessages(t *testing.T) {
 }
 
 func TestSummaryMessageVersions(t *testing.T) {
-	const (
-		old    = "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done."
-		now    = "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done"
-		leftIt = "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on."
-		left   = "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on."
-		resume = "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened."
-	)
-	for _, tt := range []struct{ version, body, last string }{
-		{"1.0.128", old, leftIt}, {"2.0.76", old, leftIt},
-		{"2.1.0", old, leftIt}, {"2.1.6", old, leftIt}, {"2.1.7", now, leftIt}, {"2.1.8", now, leftIt}, {"2.1.10", now, leftIt},
-		{"2.1.37", now, leftIt}, {"2.1.38", now, left}, {"2.1.39", now, left},
-		{"2.1.50", now, left}, {"2.1.51", now, left}, {"2.1.63", now, left}, {"2.1.64", now, resume}, {"2.1.68", now, left}, {"2.1.69", now, resume},
-		{"2.1.100", now, resume}, {"2.2.0", now, resume},
-		{"", now, leftIt}, // unknown: 2.1.19's
-	} {
-		for auto, last := range map[bool]string{true: tt.last, false: ""} {
-			got := SummaryText{Version: tt.version, Auto: auto}.Message("what was done")
-			must.Equal(t, got, tt.body+last, tt.version, auto)
-		}
+	texts := map[string]string{
+		"old":    "This session is being continued from a previous conversation that ran out of context. The conversation is summarized below:\nwhat was done.",
+		"now":    "This session is being continued from a previous conversation that ran out of context. The summary below covers the earlier portion of the conversation.\n\nwhat was done",
+		"leftIt": "\nPlease continue the conversation from where we left it off without asking the user any further questions. Continue with the last task that you were asked to work on.",
+		"left":   "\nPlease continue the conversation from where we left off without asking the user any further questions. Continue with the last task that you were asked to work on.",
+		"resume": "\nContinue the conversation from where it left off without asking the user any further questions. Resume directly — do not acknowledge the summary, do not recap what was happening, do not preface with \"I'll continue\" or similar. Pick up the last task as if the break never happened.",
 	}
+	must.Rows(t, `
+# version | body | last
+1.0.128 | old | leftIt
+2.0.76  | old | leftIt
+2.1.0   | old | leftIt
+2.1.6   | old | leftIt
+2.1.7   | now | leftIt
+2.1.8   | now | leftIt
+2.1.10  | now | leftIt
+2.1.37  | now | leftIt
+2.1.38  | now | left
+2.1.39  | now | left
+2.1.50  | now | left
+2.1.51  | now | left
+2.1.63  | now | left
+2.1.64  | now | resume
+2.1.68  | now | left
+2.1.69  | now | resume
+2.1.100 | now | resume
+2.2.0   | now | resume
+""      | now | leftIt
+`, func(version, body, asked string) {
+		for auto, last := range map[bool]string{true: texts[asked], false: ""} {
+			got := SummaryText{Version: version, Auto: auto}.Message("what was done")
+			must.Equal(t, got, texts[body]+last, version, auto)
+		}
+	})
 }

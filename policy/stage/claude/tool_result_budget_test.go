@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,66 +12,56 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func budget(change func(*ToolResultBudget)) *ToolResultBudget {
-	p := *defineToolResultBudget().Params.(*ToolResultBudget)
-	p.ToolMaxChars = map[string]int{}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func budget(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineToolResultBudget()
+	def.Params = stagetest.Params(t, def, "tool_max_chars: {}")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestBudgetPerResult(t *testing.T) {
-	five := func(p *ToolResultBudget) { p.MaxChars = 50000 }
-	own := func(p *ToolResultBudget) {
-		p.MaxChars = 100
-		p.ToolMaxChars = map[string]int{"Grep": 20000, "Bash": 30000, "Read": unlimited}
-	}
-	exempt := func(p *ToolResultBudget) { p.MaxChars = 100; p.ExemptTools = []string{"mcp__*"} }
-	long := func(n int) stagetest.BlockText { return stagetest.Result("a", strings.Repeat("x", n)) }
-	tests := []struct {
-		name   string
-		change func(*ToolResultBudget)
-		tool   string
-		result stagetest.BlockText
-		want   bool
-	}{
-		{"100,000", nil, "Other", long(100000), false},
-		{"100,001", nil, "Other", long(100001), true},
-		{"50,000", five, "Other", long(50000), false},
-		{"50,001", five, "Other", long(50001), true},
-		{"own limit replaces, not over", own, "Grep", long(20000), false},
-		{"own limit replaces, over", own, "Grep", long(20001), true},
-		{"Bash", own, "Bash", long(30000), false},
-		{"Bash over", own, "Bash", long(30001), true},
-		{"none", own, "Read", long(500000), false},
-		{"exempt", exempt, "mcp__x__y", long(5000), false},
-		{"not exempt", exempt, "mcp", long(5000), true},
-		{"empty", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Result("a", ""), false},
-		{"one", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Result("a", "x"), true},
-		{"empty array", func(p *ToolResultBudget) { p.MaxChars = 0 }, "Other", stagetest.Results("a"), false},
-		{"array of an image", five, "Other", stagetest.Results("a", strings.Repeat("x", 60000), stagetest.Image), false},
-		// [{"type":"text","text":"…"}] is 27 characters longer than its text.
-		{"array, compact JSON at the limit", five, "Other", stagetest.Results("a", strings.Repeat("x", 49973)), false},
-		{"array, one over", five, "Other", stagetest.Results("a", strings.Repeat("x", 49974)), true},
-		{"array, escapes count", five, "Other", stagetest.Results("a", strings.Repeat("\n", 24987)), true},
-		{"string, escapes do not", five, "Other", stagetest.Result("a", strings.Repeat("\n", 50000)), false},
-		{"surrogate pairs are two", five, "Other", stagetest.Result("a", strings.Repeat("😀", 25000)), false},
-		{"surrogate pairs over", five, "Other", stagetest.Result("a", strings.Repeat("😀", 25000)+"x"), true},
-		{"persisted in the record", five, "Other", stagetest.Result("a", "<persisted-output>"+strings.Repeat("x", 60000)), false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant use a %q`, tt.tool)
-			at := c.Answers(tt.result)
-			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(tt.change))).All()
-			stagetest.Same(t, tt.want, r.Shown(at) != "", "persisted")
-			if want := len(r.View.Edits()); r.Texts.Fetched > want {
-				t.Errorf("%d texts fetched for %d edits", r.Texts.Fetched, want)
-			}
-		})
-	}
+	own := "max_chars: 100, tool_max_chars: {Grep: 20000, Bash: 30000, Read: none}"
+	must.Rows(t, `
+# name | parameters | tool | result | persisted
+100,000                        | ""               | Other | result a {x*100000} | false
+100,001                        | ""               | Other | result a {x*100001} | true
+50,000                         | max_chars: 50000 | Other | result a {x*50000}  | false
+50,001                         | max_chars: 50000 | Other | result a {x*50001}  | true
+own limit replaces, not over   | OWN              | Grep  | result a {x*20000}  | false
+own limit replaces, over       | OWN              | Grep  | result a {x*20001}  | true
+Bash                           | OWN              | Bash  | result a {x*30000}  | false
+Bash over                      | OWN              | Bash  | result a {x*30001}  | true
+none                           | OWN              | Read  | result a {x*500000} | false
+exempt                         | max_chars: 100, exempt_tools: ['mcp__*'] | mcp__x__y | result a {x*5000} | false
+not exempt                     | max_chars: 100, exempt_tools: ['mcp__*'] | mcp       | result a {x*5000} | true
+empty                          | max_chars: 0     | Other | result a ""         | false
+one                            | max_chars: 0     | Other | result a x          | true
+empty array                    | max_chars: 0     | Other | ARRAY               | false
+array of an image              | max_chars: 50000 | Other | image a {x*60000}   | false
+# [{"type":"text","text":"…"}] is 27 characters longer than its text.
+array, compact JSON at the limit | max_chars: 50000 | Other | ARRAY {x*49973}   | false
+array, one over                | max_chars: 50000 | Other | ARRAY {x*49974}     | true
+array, escapes count           | max_chars: 50000 | Other | "ARRAY {\n*24987}"  | true
+string, escapes do not         | max_chars: 50000 | Other | result a "{\n*50000}" | false
+surrogate pairs are two        | max_chars: 50000 | Other | result a {😀*25000}  | false
+surrogate pairs over           | max_chars: 50000 | Other | result a {😀*25000}x | true
+persisted in the record        | max_chars: 50000 | Other | result a <persisted-output>{x*60000} | false
+`, func(name, set, tool, result string, want bool) {
+		c := stagetest.Talk(`prompt go; assistant use a %q`, tool)
+		if text, ok := strings.CutPrefix(result, "ARRAY "); ok {
+			c.Answers(stagetest.Results("a", text))
+		} else if result == "ARRAY" {
+			c.Answers(stagetest.Results("a"))
+		} else {
+			c.Play("answers %s", result)
+		}
+		c.Play(`assistant say done`)
+		r := stagetest.NewRun(t, c, budget(t, strings.Replace(set, "OWN", own, 1))).All()
+		must.Equal(t, r.Shown(2) != "", want, name)
+		if want := len(r.View.Edits()); r.Texts.Fetched > want {
+			t.Errorf("%s: %d texts fetched for %d edits", name, r.Texts.Fetched, want)
+		}
+	})
 }
 
 // The five-level analysis' example: 300 KB of Bash output.
@@ -79,8 +70,8 @@ func TestBudgetPipelineExample(t *testing.T) {
 	c.CWD = "/project"
 	c.Play(`prompt "cat huge.log"; assistant use toolu_abc Bash`)
 	at := c.Answers(stagetest.Result("toolu_abc", strings.Repeat("line\n", 317842/5)+"ab"))
-	p := budget(func(p *ToolResultBudget) { p.MaxChars = 50000; p.SizeStyle = "chars" })
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
+	p := budget(t, "max_chars: 50000, size_style: chars")
+	r := stagetest.NewRun(t, c, p).All()
 	want := "<persisted-output> Output too large (317842 chars). Full output saved to: ~/.claude/projects/-project/session/tool-results/toolu_abc.txt Preview (first 2KB):"
 	got := strings.Join(strings.Fields(r.Shown(at)), " ")
 	must.Say(t, "true true", strings.HasPrefix(got, want), strings.HasSuffix(got, "line ... </persisted-output>"))
@@ -96,36 +87,30 @@ func TestBudgetStub(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), nil)).All()
 	want := "<persisted-output>\nOutput too large (134.7KB). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/toolu_011FB334YmudsnxzixRg2Kza.txt\n\n" +
 		"Preview (first 2KB):\n" + text[:2000] + "\n...\n</persisted-output>"
-	stagetest.Same(t, want, r.Shown(at))
+	must.Equal(t, r.Shown(at), want)
 }
 
 func TestPreview(t *testing.T) {
-	x := func(n int) string { return strings.Repeat("x", n) }
-	tests := []struct {
-		name, text, want string
-		more             bool
-	}{
-		{"2,000 whole", x(2000), x(2000), false},
-		{"2,001 cut", x(2001), x(2000), true},
-		{"newline at 1,000", x(1000) + "\n" + x(5000), x(1000) + "\n" + x(999), true},
-		{"newline at 1,001", x(1001) + "\n" + x(5000), x(1001), true},
-		{"newline at 1,999", x(1999) + "\n" + x(5000), x(1999), true},
-		{"newline at 2,000 is behind", x(2000) + "\n" + x(5000), x(2000), true},
-		{"the last of two", x(1200) + "\n" + x(300) + "\n" + x(5000), x(1200) + "\n" + x(300), true},
-		{"positions are UTF-16 units", strings.Repeat("😀", 500) + "\n" + x(5000), strings.Repeat("😀", 500) + "\n" + x(999), true},
-		{"and over", strings.Repeat("😀", 500) + "x\n" + x(5000), strings.Repeat("😀", 500) + "x", true},
-		{"half a pair", x(1999) + "😀" + x(10), x(1999) + "\uFFFD", true},
-		{"a whole pair", x(1998) + "😀" + x(10), x(1998) + "😀", true},
-		{"empty", "", "", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, more := preview(tt.text, jsonl.Measure(tt.text).UTF16, 2000)
-			if got != tt.want || more != tt.more {
-				t.Errorf("%d characters, more %t; want %d, %t", len(got), more, len(tt.want), tt.more)
-			}
-		})
-	}
+	must.Rows(t, `
+# name | text | preview | more
+2,000 whole                | {x*2000}               | {x*2000}             | false
+2,001 cut                  | {x*2001}               | {x*2000}             | true
+newline at 1,000           | "{x*1000}\n{x*5000}"   | "{x*1000}\n{x*999}"  | true
+newline at 1,001           | "{x*1001}\n{x*5000}"   | {x*1001}             | true
+newline at 1,999           | "{x*1999}\n{x*5000}"   | {x*1999}             | true
+newline at 2,000 is behind | "{x*2000}\n{x*5000}"   | {x*2000}             | true
+the last of two            | "{x*1200}\n{x*300}\n{x*5000}" | "{x*1200}\n{x*300}" | true
+positions are UTF-16 units | "{😀*500}\n{x*5000}"   | "{😀*500}\n{x*999}"  | true
+and over                   | "{😀*500}x\n{x*5000}"  | {😀*500}x             | true
+half a pair                | {x*1999}😀{x*10}        | {x*1999}\uFFFD       | true
+a whole pair               | {x*1998}😀{x*10}        | {x*1998}😀            | true
+empty                      | ""                     | ""                   | false
+`, func(name, text, want string, wantMore bool) {
+		got, more := preview(text, jsonl.Measure(text).UTF16, 2000)
+		if got != strings.ReplaceAll(want, `\uFFFD`, "\uFFFD") || more != wantMore {
+			t.Errorf("%s: %d characters, more %t; want %d, %t", name, len(got), more, len(want), wantMore)
+		}
+	})
 }
 
 func TestHumanSize(t *testing.T) {
@@ -147,7 +132,7 @@ func TestHumanSize(t *testing.T) {
 400001     | 390.6KB
 5368709120 | 5120MB
 `, func(n int, want string) {
-		stagetest.Same(t, want, humanSize(n), n)
+		must.Equal(t, humanSize(n), want, n)
 	})
 }
 
@@ -155,10 +140,10 @@ func TestHumanSize(t *testing.T) {
 func TestBudgetArray(t *testing.T) {
 	c := stagetest.Talk(`prompt go; assistant use a Task`)
 	at := c.Answers(stagetest.Results("a", "one\ntwo <b>"))
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
+	r := stagetest.NewRun(t, c, budget(t, "max_chars: 10")).All()
 	want := "<persisted-output>\nOutput too large (58B). Full output saved to: ~/.claude/projects/-home-u-p/session/tool-results/a.json\n\n" +
 		"Preview (first 2KB):\n[\n  {\n    \"type\": \"text\",\n    \"text\": \"one\\ntwo <b>\"\n  }\n]\n</persisted-output>"
-	stagetest.Same(t, want, r.Shown(at))
+	must.Equal(t, r.Shown(at), want)
 }
 
 // The same array out of a file keeps its parts, whatever they are.
@@ -172,7 +157,7 @@ func TestBudgetArrayOfFile(t *testing.T) {
 	f := must.Get(session.LoadReader("s.jsonl", strings.NewReader(file), session.LoadOptions{}))(t)
 	defer f.Close()
 	c := &stagetest.Convo{Conversation: f.Main, Texts: map[policy.Target]string{}}
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxChars = 10 }))).All()
+	r := stagetest.NewRun(t, c, budget(t, "max_chars: 10")).All()
 	want := "[\n  {\n    \"type\": \"text\",\n    \"text\": \"é\"\n  },\n  {\n    \"type\": \"x\",\n    \"list\": [],\n    \"n\": {}\n  }\n]\n</persisted-output>"
 	if got := r.Shown(2); !strings.HasSuffix(got, "Preview (first 2KB):\n"+want) {
 		t.Errorf("got %q", got)
@@ -180,37 +165,24 @@ func TestBudgetArrayOfFile(t *testing.T) {
 }
 
 func TestBudgetPerMessage(t *testing.T) {
-	limit := func(n int) func(*ToolResultBudget) {
-		return func(p *ToolResultBudget) {
-			p.MaxMessageChars = &n
-			p.ToolMaxChars = map[string]int{"Read": unlimited}
-		}
-	}
-	type res struct {
-		tool string
-		n    int
-	}
-	tests := []struct {
-		name  string
-		limit int
-		round []res
-		want  []int // persisted, by place in the round
-	}{
-		{"at the limit", 150000, []res{{"Bash", 100000}, {"Bash", 50000}}, nil},
-		{"one over: the largest", 200000, []res{{"Bash", 50001}, {"Bash", 150000}}, []int{1}},
-		{"until under", 100, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},
-		{"the rest at the limit", 60, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{1, 2}},
-		{"the rest over", 59, []res{{"Bash", 60}, {"Bash", 80}, {"Bash", 70}}, []int{0, 1, 2}},
-		{"equal ones: the first", 100, []res{{"Bash", 60}, {"Bash", 60}}, []int{0}},
-		{"without a limit of its own not counted", 100, []res{{"Read", 5000}, {"Bash", 100}}, nil},
-	}
-	for _, tt := range tests {
+	must.Rows(t, `
+# name | limit | round | want
+at the limit          | 150000 | Bash 100000, Bash 50000 | null
+one over: the largest | 200000 | Bash 50001, Bash 150000 | [1]
+until under           | 100    | Bash 60, Bash 80, Bash 70 | [1,2]
+the rest at the limit | 60     | Bash 60, Bash 80, Bash 70 | [1,2]
+the rest over         | 59     | Bash 60, Bash 80, Bash 70 | [0,1,2]
+equal ones: the first | 100    | Bash 60, Bash 60        | [0]
+without a limit of its own not counted | 100    | Read 5000, Bash 100     | null
+`, func(name string, theLimit int, round string, want []int) {
 		for _, apart := range []bool{false, true} {
 			c := stagetest.Talk(`prompt go`)
 			var uses, res []stagetest.BlockText
-			for i, x := range tt.round {
+			for i, x := range strings.Split(round, ", ") {
 				id := string(rune('a' + i))
-				uses, res = append(uses, stagetest.Use(id, x.tool)), append(res, stagetest.Result(id, strings.Repeat("x", x.n)))
+				tool, size, _ := strings.Cut(x, " ")
+				n, _ := strconv.Atoi(size)
+				uses, res = append(uses, stagetest.Use(id, tool)), append(res, stagetest.Result(id, strings.Repeat("x", n)))
 			}
 			c.Assistant(uses...)
 			var at []policy.Target
@@ -225,23 +197,23 @@ func TestBudgetPerMessage(t *testing.T) {
 				}
 			}
 			c.Play(`assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), budget(limit(tt.limit)))).All()
+			r := stagetest.NewRun(t, c, budget(t, "max_message_chars: %d, tool_max_chars: {Read: none}", theLimit)).All()
 			var got []int
 			for i, x := range at {
 				if r.View.Replacement(x) != nil {
 					got = append(got, i)
 				}
 			}
-			must.Equal(t, got, tt.want, tt.name, apart)
+			must.Equal(t, got, want, name, apart)
 		}
-	}
+	})
 }
 
 // Rounds do not add up, a round at the limit is left, and a result over its own limit is replaced once, at the
 // request it first goes into.
 func TestBudgetSticky(t *testing.T) {
 	n := 100
-	p := budget(func(p *ToolResultBudget) { p.MaxMessageChars, p.MaxChars = &n, 150 })
+	p := budget(t, "max_message_chars: %v, max_chars: 150", n)
 	c := stagetest.Talk(`prompt go`)
 	first := c.Call("a", "Bash", 90)
 	c.Play(`call b Bash 90; assistant use c Bash use d Bash`)
@@ -250,8 +222,8 @@ func TestBudgetSticky(t *testing.T) {
 	c.Prompt("and")
 	big := c.Call("e", "Bash", 151)
 	c.Play(`assistant say done`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineToolResultBudget(), p)).All()
-	stagetest.Same(t, []string{"persist@5 m10"}, r.Edits(), "edits")
+	r := stagetest.NewRun(t, c, p).All()
+	must.Equal(t, r.Edits(), "persist@5 m10", "edits")
 	for _, at := range []int{first, left, late} {
 		must.Equal(t, r.Shown(at), "", at)
 	}
@@ -263,7 +235,7 @@ func TestBudgetSticky(t *testing.T) {
 // What was seen and left counts with the new results of its message, and is itself not chosen.
 func TestBudgetFrozenCounts(t *testing.T) {
 	n := 100
-	st := stagetest.Start(t, defineToolResultBudget(), budget(func(p *ToolResultBudget) { p.MaxMessageChars = &n }))
+	st := budget(t, "max_message_chars: %v", n)
 	c := stagetest.Talk(`prompt go; assistant use a Bash use b Bash; answers result a x*90; answers result b x*20`)
 	r := stagetest.NewRun(t, c, st)
 	for m := range 3 {
@@ -272,5 +244,5 @@ func TestBudgetFrozenCounts(t *testing.T) {
 	r.Fire(policy.Prepare, 1, policy.Context{}) // asked in between: the first result is frozen
 	r.View.Join(3)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	stagetest.Same(t, []string{"persist@2 m3"}, r.Edits(), "edits")
+	must.Equal(t, r.Edits(), "persist@2 m3", "edits")
 }

@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
@@ -15,69 +17,43 @@ func later() Window {
 	return w
 }
 
-func with(w Window, change func(*Window)) Window {
-	change(&w)
-	return w
-}
-
 func TestResolve(t *testing.T) {
-	off := func(w *Window) { w.AutoCompact = false }
-	tests := []struct {
-		name               string
-		w                  Window
-		context, maxOutput int
-		want               Thresholds
-	}{
-		// The analysis of 2.1.19 prints an available window of 178,000; 155,000 follows from 168,000.
-		{"2.1.19", DefaultWindow(), 200000, 64000, Thresholds{
-			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Blocking: 197000, On: true}},
-		{"2.1.19, auto-compact off", with(DefaultWindow(), off), 200000, 0, Thresholds{
-			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 168000, Warning: 148000, Blocking: 197000}},
-		{"2.1.19, 1M", DefaultWindow(), 1000000, 0, Thresholds{
-			Reserve: 32000, Effective: 968000, Auto: 955000, Base: 955000, Warning: 935000, Blocking: 997000, On: true}},
-		// The 2.1.x analysis tabulates 160,000 and 960,000 as the warning with auto-compact on; its code counts from
-		// the auto-compact threshold, and the code wins.
-		{"2.1.x", later(), 200000, 0, Thresholds{
-			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
-		{"2.1.x, auto-compact off", with(later(), off), 200000, 0, Thresholds{
-			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 180000, Warning: 160000, Blocking: 197000}},
-		{"2.1.x, 1M", later(), 1000000, 64000, Thresholds{
-			Reserve: 20000, Effective: 980000, Auto: 967000, Base: 967000, Warning: 947000, Blocking: 997000, On: true}},
-		{"2.1.x, 1M, auto-compact off", with(later(), off), 1000000, 0, Thresholds{
-			Reserve: 20000, Effective: 980000, Auto: 967000, Base: 980000, Warning: 960000, Blocking: 997000}},
-		{"2.1.x, a model of 8,192", later(), 200000, 8192, Thresholds{
-			Reserve: 8192, Effective: 191808, Auto: 178808, Base: 178808, Warning: 158808, Blocking: 197000, On: true}},
-		{"2.1.x, a model of exactly the cap", later(), 200000, 20000, Thresholds{
-			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
-		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 8000 }), 200000, 64000, Thresholds{
-			Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Blocking: 197000, On: true}},
-		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the default, 2.1.19", with(DefaultWindow(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 64000, Thresholds{
-			Reserve: 64000, Effective: 136000, Auto: 123000, Base: 123000, Warning: 103000, Blocking: 197000, On: true}},
-		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS, 2.1.x", with(later(), func(w *Window) { w.MaxOutput = 8000 }), 200000, 64000, Thresholds{
-			Reserve: 8000, Effective: 192000, Auto: 179000, Base: 179000, Warning: 159000, Blocking: 197000, On: true}},
-		{"CLAUDE_CODE_MAX_OUTPUT_TOKENS over the cap, 2.1.x", with(later(), func(w *Window) { w.MaxOutput = 64000 }), 200000, 8192, Thresholds{
-			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
-		// The documentation: the value is capped at the model's window, and the percentage is of it.
-		{"CLAUDE_CODE_AUTO_COMPACT_WINDOW", with(later(), func(w *Window) { w.CompactWindow = 500000 }), 1000000, 0, Thresholds{
-			Reserve: 20000, Effective: 480000, Auto: 467000, Base: 467000, Warning: 447000, Blocking: 997000, On: true}},
-		{"CLAUDE_CODE_AUTO_COMPACT_WINDOW above the window", with(later(), func(w *Window) { w.CompactWindow = 500000 }), 200000, 0, Thresholds{
-			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
-		{"CLAUDE_CODE_AUTO_COMPACT_WINDOW and a percentage", with(later(), func(w *Window) { w.CompactWindow, w.PctOverride = 500000, "50" }), 1000000, 0, Thresholds{
-			Reserve: 20000, Effective: 480000, Auto: 240000, Base: 240000, Warning: 220000, Blocking: 997000, Percent: 50, On: true}},
-		{"CLAUDE_CODE_DISABLE_1M_CONTEXT", with(later(), func(w *Window) { w.NoMillion = true }), 1000000, 0, Thresholds{
-			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true}},
-		{"CLAUDE_CODE_DISABLE_1M_CONTEXT sets no window", with(later(), func(w *Window) { w.NoMillion, w.Reactive = true, true }), 1000000, 0, Thresholds{
-			Reserve: 20000, Effective: 180000, Auto: 167000, Base: 167000, Warning: 147000, Blocking: 197000, On: true, Reactive: true}},
-		{"CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE", with(DefaultWindow(), func(w *Window) { w.BlockingLimit = 150000 }), 200000, 0, Thresholds{
-			Reserve: 32000, Effective: 168000, Auto: 155000, Base: 155000, Warning: 135000, Blocking: 150000, On: true}},
-		{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE moves the warning too", with(DefaultWindow(), func(w *Window) { w.PctOverride = "50" }), 200000, 0, Thresholds{
-			Reserve: 32000, Effective: 168000, Auto: 84000, Base: 84000, Warning: 64000, Blocking: 197000, Percent: 50, On: true}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			stagetest.Same(t, tt.want, tt.w.Resolve(policy.Circumstances{Window: tt.context, MaxOutput: tt.maxOutput}))
-		})
-	}
+	// The analysis of 2.1.19 prints an available window of 178,000; 155,000 follows from 168,000. That of 2.1.x tabulates 160,000 and
+	// 960,000 as the warning with auto-compact on; its code counts from the auto-compact threshold, and the code wins. The
+	// documentation: the value of CLAUDE_CODE_AUTO_COMPACT_WINDOW is capped at the model's window, and the percentage is of it.
+	must.Rows(t, `
+# name | parameters, 2.1.x is with a reserve_cap of 20000 | window | max output | reserve, effective, auto, base, warning, blocking; percent, on, reactive
+2.1.19                    | ""                  | 200000  | 64000 | 32000 168000 155000 155000 135000 197000 0 true false
+2.1.19, auto-compact off  | auto_compact: false | 200000  | 0     | 32000 168000 155000 168000 148000 197000 0 false false
+2.1.19, 1M                | ""                  | 1000000 | 0     | 32000 968000 955000 955000 935000 997000 0 true false
+2.1.x                     | ""                  | 200000  | 0     | 20000 180000 167000 167000 147000 197000 0 true false
+2.1.x, auto-compact off   | auto_compact: false | 200000  | 0     | 20000 180000 167000 180000 160000 197000 0 false false
+2.1.x, 1M                 | ""                  | 1000000 | 64000 | 20000 980000 967000 967000 947000 997000 0 true false
+2.1.x, 1M, auto-compact off | auto_compact: false | 1000000 | 0   | 20000 980000 967000 980000 960000 997000 0 false false
+2.1.x, a model of 8,192   | ""                  | 200000  | 8192  | 8192 191808 178808 178808 158808 197000 0 true false
+2.1.x, a model of exactly the cap | ""          | 200000  | 20000 | 20000 180000 167000 167000 147000 197000 0 true false
+2.1.19, CLAUDE_CODE_MAX_OUTPUT_TOKENS | max_output: 8000 | 200000 | 64000 | 8000 192000 179000 179000 159000 197000 0 true false
+2.1.19, CLAUDE_CODE_MAX_OUTPUT_TOKENS over the default | max_output: 64000 | 200000 | 64000 | 64000 136000 123000 123000 103000 197000 0 true false
+2.1.x, CLAUDE_CODE_MAX_OUTPUT_TOKENS | max_output: 8000 | 200000 | 64000 | 8000 192000 179000 179000 159000 197000 0 true false
+2.1.x, CLAUDE_CODE_MAX_OUTPUT_TOKENS over the cap | max_output: 64000 | 200000 | 8192 | 20000 180000 167000 167000 147000 197000 0 true false
+2.1.x, CLAUDE_CODE_AUTO_COMPACT_WINDOW | auto_compact_window: 500000 | 1000000 | 0 | 20000 480000 467000 467000 447000 997000 0 true false
+2.1.x, CLAUDE_CODE_AUTO_COMPACT_WINDOW above the window | auto_compact_window: 500000 | 200000 | 0 | 20000 180000 167000 167000 147000 197000 0 true false
+2.1.x, CLAUDE_CODE_AUTO_COMPACT_WINDOW and a percentage | auto_compact_window: 500000, pct_override: '50' | 1000000 | 0 | 20000 480000 240000 240000 220000 997000 50 true false
+2.1.x, CLAUDE_CODE_DISABLE_1M_CONTEXT | disable_1m: true | 1000000 | 0 | 20000 180000 167000 167000 147000 197000 0 true false
+2.1.x, CLAUDE_CODE_DISABLE_1M_CONTEXT sets no window | disable_1m: true, reactive: true | 1000000 | 0 | 20000 180000 167000 167000 147000 197000 0 true true
+2.1.19, CLAUDE_CODE_BLOCKING_LIMIT_OVERRIDE | blocking_limit: 150000 | 200000 | 0 | 32000 168000 155000 155000 135000 150000 0 true false
+2.1.19, CLAUDE_AUTOCOMPACT_PCT_OVERRIDE moves the warning too | pct_override: '50' | 200000 | 0 | 32000 168000 84000 84000 64000 197000 50 true false
+`, func(name, set string, context, maxOutput int, want string) {
+		w := DefaultWindow()
+		if strings.HasPrefix(name, "2.1.x") {
+			w = later()
+		}
+		def := defineAutocompact() // whatever the stage, for its parameters to be those of the window
+		def.Params = &w
+		def.New = func(any) (policy.Stage, error) { return nil, nil }
+		got := stagetest.Params(t, def, set).(*Window).Resolve(policy.Circumstances{Window: context, MaxOutput: maxOutput})
+		must.Equal(t, fmt.Sprint(got), "{"+want+"}", name)
+	})
 }
 
 // The override divides by 100 first: 35, 57, 69 and 70 come out one lower than exact arithmetic.
@@ -116,8 +92,8 @@ Infinity | 155000 | 167000
 `, func(pct string, theFirst, theLate int) {
 		first, late := DefaultWindow(), later()
 		first.PctOverride, late.PctOverride = pct, pct
-		stagetest.Same(t, theFirst, first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, pct)
-		stagetest.Same(t, theLate, late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, pct)
+		must.Equal(t, first.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, theFirst, pct)
+		must.Equal(t, late.Resolve(policy.Circumstances{Window: 200000, MaxOutput: 0}).Auto, theLate, pct)
 	})
 }
 
@@ -134,7 +110,7 @@ claude-opus-5-5-20261101        | opus-5   | false
 claude-opus-5-5                 | opus-5-5 | true
 claude-sonnet-5                 | opus-5   | false
 `, func(id, name string, want bool) {
-		stagetest.Same(t, want, isModel(id, name), id, name)
+		must.Equal(t, isModel(id, name), want, id, name)
 	})
 }
 

@@ -118,7 +118,7 @@ func TestClineTruncationOracle(t *testing.T) {
 				got[2] = strings.Replace(got[2], "again", "missing", 1)
 				stayed++
 			}
-			stagetest.Same(t, tt.Sent[k], got, number, k+1)
+			must.Equal(t, got, tt.Sent[k], number, k+1)
 		}
 		r.All()
 	}

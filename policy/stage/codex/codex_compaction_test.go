@@ -14,13 +14,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func codex(change func(*CodexCompaction)) *CodexCompaction {
-	p := *defineCodexCompaction().Params.(*CodexCompaction)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func codex(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCodexCompaction()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // lastUsed is the response of a request of so many tokens.
@@ -30,43 +28,32 @@ func lastUsed(c *stagetest.Convo, tokens int) policy.Response {
 }
 
 func TestCodexCompactionLimit(t *testing.T) {
-	limit := func(n int) func(*CodexCompaction) { return func(p *CodexCompaction) { p.TokenLimit = &n } }
-	percent := func(n int) func(*CodexCompaction) { return func(p *CodexCompaction) { p.Percent = n } }
-	for _, tt := range []struct {
-		name   string
-		window int
-		total  int // of the last response
-		change func(*CodexCompaction)
-		want   bool
-	}{
-		{"one below", 200000, 179999, nil, false},
-		{"at 90 %", 200000, 180000, nil, true},
-		{"above", 200000, 180001, nil, true},
-		{"the window of the source, one below", 272000, 244799, nil, false},
-		{"the window of the source", 272000, 244800, nil, true},
-		{"rounded down", 999, 899, nil, true},
-		{"rounded down, one below", 999, 898, nil, false},
-		{"a limit lowers it", 200000, 150000, limit(150000), true},
-		{"a limit lowers it, one below", 200000, 149999, limit(150000), false},
-		{"a limit does not raise it", 200000, 180000, limit(190000), true},
-		{"another share, one below", 200000, 99999, percent(50), false},
-		{"another share", 200000, 100000, percent(50), true},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
-			r.Window, r.Last = tt.window, lastUsed(c, tt.total)
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := []string{"m0", "m1", "m2"}
-			if tt.want {
-				want = []string{"m0", "summary", "m2"} // the summary before the prompt that begins the turn
-			}
-			stagetest.Same(t, want, stagetest.Order(r))
-		})
-	}
+	must.Rows(t, `
+# name | window | total | change | want
+one below                           | 200000 | 179999 | ""                  | false
+at 90 %                             | 200000 | 180000 | ""                  | true
+above                               | 200000 | 180001 | ""                  | true
+the window of the source, one below | 272000 | 244799 | ""                  | false
+the window of the source            | 272000 | 244800 | ""                  | true
+rounded down                        | 999    | 899    | ""                  | true
+rounded down, one below             | 999    | 898    | ""                  | false
+a limit lowers it                   | 200000 | 150000 | token_limit: 150000 | true
+a limit lowers it, one below        | 200000 | 149999 | token_limit: 150000 | false
+a limit does not raise it           | 200000 | 180000 | token_limit: 190000 | true
+another share, one below            | 200000 | 99999  | percent: 50         | false
+another share                       | 200000 | 100000 | percent: 50         | true
+`, func(_ string, window, total int, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done; prompt x*400000  # not in the history yet`)
+		r := stagetest.NewRun(t, c, codex(t, change))
+		r.Join()
+		r.Window, r.Last = window, lastUsed(c, total)
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		want := "m0-m2"
+		if theWant {
+			want = "m0 summary m2" // the summary before the prompt that begins the turn
+		}
+		must.Equal(t, r.Order(), want)
+	})
 }
 
 // In a turn the results that have just joined count, and go.
@@ -75,16 +62,14 @@ func TestCodexCompactionInTurn(t *testing.T) {
 	// {"type":"function_call_output","call_id":"a","output":"…"}
 	weight := (len(`{"type":"function_call_output","call_id":"a","output":""}`) + len(text) + 3) / 4
 	for total, want := range map[int]string{
-		180000 - weight - 1: "m0 m1 m2", 180000 - weight: "m0 summary", 180000: "m0 summary",
+		180000 - weight - 1: "m0-m2", 180000 - weight: "m0 summary", 180000: "m0 summary",
 	} {
 		c := stagetest.Talk(`prompt go; assistant use a Read; answers result a %q`, text)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, ""))
+		r.Join()
 		r.Last = lastUsed(c, total)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), total, weight)
+		must.Equal(t, r.Order(), want, total, weight)
 	}
 	// Characters that JSON escapes, and those of more bytes, count as they are written.
 	fixed := len(`{"type":"function_call_output","call_id":"a","output":""}`)
@@ -100,7 +85,7 @@ abc       | 3
 		want := (fixed + bytes + 3) / 4
 		c := stagetest.Talk(`prompt go; assistant use a Read`)
 		at := c.Answers(stagetest.Result("a", text))
-		stagetest.Same(t, want, codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal), text)
+		must.Equal(t, codexTokens(stagetest.NewRun(t, c).View, policy.ItemID(at), formLocal), want, text)
 	})
 }
 
@@ -111,13 +96,11 @@ func TestCodexCompactionQueued(t *testing.T) {
 	c.Play(`answers result b y`)
 	c.Messages[c.Prompt("and that")].Marks |= session.Queued
 	c.Play(`meta say "a reminder"`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r := stagetest.NewRun(t, c, codex(t, ""))
+	r.Join()
 	r.Last = lastUsed(c, 180000)
 	r.Fire(policy.Prepare, 1, policy.Context{})
-	stagetest.Same(t, []string{"m0", "m3", "summary", "m5", "m6"}, stagetest.Order(r))
+	must.Equal(t, r.Order(), "m0 m3 summary m5-m6")
 }
 
 func TestCodexCompactionUserTokens(t *testing.T) {
@@ -139,12 +122,10 @@ an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
 			for _, n := range bytes {
 				c.Play(`prompt x*%d; assistant say done`, n)
 			}
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(nil)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r := stagetest.NewRun(t, c, codex(t, ""))
+			r.Join()
 			r.Fire(policy.Manual, 3, policy.Context{})
-			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
+			must.Equal(t, r.Order(), want)
 			cut := ""
 			for _, e := range r.View.Edits() {
 				if e.Kind == policy.KindTruncate {
@@ -153,7 +134,7 @@ an empty one stays behind  | [4, 0, 4]             | m0 m4 summary    | ""
 					cut = lengths(before) + "+" + n + "+" + lengths(behind)
 				}
 			}
-			stagetest.Same(t, theCut, cut, "cut to")
+			must.Equal(t, cut, theCut, "cut to")
 		})
 	})
 }
@@ -178,7 +159,7 @@ func TestCodexTruncate(t *testing.T) {
 		{"abcdef", 6, "abcdef"}, {"abcdef", 5, "ab…1 tokens truncated…def"},
 		{"a\xff\xfeb", 3, "a…1 tokens truncated…\xfeb"},
 	} {
-		stagetest.Same(t, tt.want, codexTruncate(tt.text, tt.limit), tt.text, tt.limit)
+		must.Equal(t, codexTruncate(tt.text, tt.limit), tt.want, tt.text, tt.limit)
 	}
 }
 
@@ -193,13 +174,11 @@ func TestCodexCompactionBlocks(t *testing.T) {
 		c := stagetest.NewConvo()
 		at := c.User(session.ClassPrompt, stagetest.Say(strings.Repeat("a", 20)), stagetest.Say(strings.Repeat("b", 200)), stagetest.Block(jsonl.KindImage, "image", ""))
 		c.Play(`assistant say done`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.UserTokens = &tokens })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, "user_tokens: %v", tokens))
+		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), tokens)
-		stagetest.Same(t, "", r.Block(at, 0), tokens)
+		must.Equal(t, r.Order(), want, tokens)
+		must.Equal(t, r.Block(at, 0), "", tokens)
 		if got, want := strings.Count(r.Block(at, 1), "b"), map[int]int{30: 4*30 - 20, 10: 4*10 - 20}[tokens]; got != want {
 			t.Errorf("%d tokens: %d characters of the larger text, want %d", tokens, got, want)
 		}
@@ -207,26 +186,21 @@ func TestCodexCompactionBlocks(t *testing.T) {
 }
 
 func TestCodexCompactionSummary(t *testing.T) {
-	for _, tt := range []struct {
-		name    string
-		choices policy.SummaryChoices
-		want    int // contents
-	}{
-		{"an outline is one text", policy.SummaryChoices{{Kind: policy.SummaryOutline}}, 1},
-		{"a stand-in has the words before it", policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}, 2},
-	} {
+	must.Rows(t, `
+# name | choices | want
+an outline is one text             | outline      | 1
+a stand-in has the words before it | {fixed: 500} | 2
+`, func(name, choices string, want int) {
 		c := stagetest.Talk(`prompt go; assistant say done`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Summary = tt.choices })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, "summary: [%v]", choices))
+		r.Join()
 		r.Fire(policy.Manual, 1, policy.Context{})
 		got := r.View.Edits()[0].Insert[0]
-		if got.Role != "user" || len(got.Contents) != tt.want || !strings.HasPrefix(got.Contents[0].Text, "Another language model started to solve this problem") {
-			t.Errorf("%s: %+v", tt.name, got)
+		if got.Role != "user" || len(got.Contents) != want || !strings.HasPrefix(got.Contents[0].Text, "Another language model started to solve this problem") {
+			t.Errorf("%s: %+v", name, got)
 		}
-	}
-	stagetest.Same(t, 400, len(codexSummaryPrefix))
+	})
+	must.Equal(t, len(codexSummaryPrefix), 400)
 }
 
 // What does not fit the window goes, the oldest first, a call with its results.
@@ -245,12 +219,9 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		for range 6 {
 			c.Call(strconv.Itoa(len(c.Messages)), "Read", 400)
 		}
-		p := codex(func(p *CodexCompaction) { p.Prompt = 50 })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
+		r := stagetest.NewRun(t, c, codex(t, "prompt_tokens: 50"))
 		r.Overhead = 700
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		whole := r.View.Tokens() + 50
 		r.Window = whole + 700 - over
 		r.Fire(policy.Manual, 6, policy.Context{})
@@ -258,7 +229,7 @@ func TestCodexCompactionOverflow(t *testing.T) {
 		if e.Call.Retries != dropped || whole-e.Call.Input != sent {
 			t.Errorf("%d over: %d dropped, %d tokens of them; want %d and %d", over, e.Call.Retries, whole-e.Call.Input, dropped, sent)
 		}
-		stagetest.Same(t, (dropped > 0), strings.Contains(e.Reason, "too long"), over, e.Reason)
+		must.Equal(t, strings.Contains(e.Reason, "too long"), (dropped > 0), over, e.Reason)
 	})
 }
 
@@ -267,10 +238,10 @@ func TestCodexCompactionForms(t *testing.T) {
 	must.Rows(t, `
 # form | inTurn | want
 local     | false | m1 m5 summary context m7
-remote_v1 | false | m1 m4 m5 m6 summary context m7
+remote_v1 | false | m1 m4-m6 summary context m7
 remote_v2 | false | m1 m5 summary context m7
 remote_v2 | true  | m1 m5 context m7 summary
-remote_v1 | true  | m1 m4 m5 m6 context m7 summary
+remote_v1 | true  | m1 m4-m6 context m7 summary
 local     | true  | m1 m5 context m7 summary
 `, func(form string, inTurn bool, want string) {
 		c := stagetest.Talk(`
@@ -280,13 +251,11 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 		if inTurn {
 			c.Play(`assistant use b Read; answers result b x`)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = form })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, "form: %v", form))
+		r.Join()
 		r.Last = lastUsed(c, 180000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), form, inTurn)
+		must.Equal(t, r.Order(), want, form, inTurn)
 		summary := slices.Concat(r.View.Edits()[0].Insert, r.View.Edits()[0].Tail)
 		for i := range summary {
 			if n := len(summary[i].Contents); summary[i].Summary && (n == 1) != (form != formLocal) {
@@ -301,30 +270,23 @@ assistant think hm say done; prompt "and now"; assistant say done; prompt "once 
 
 // The provider's second form keeps 64,000 tokens of user messages, its first all of them.
 func TestCodexCompactionRetained(t *testing.T) {
-	limit := 64000
-	for _, tt := range []struct {
-		limit *int
-		sizes []int // tokens of the prompts
-		want  string
-	}{
-		{nil, []int{60000, 60000, 60000}, "m0 m2 m4 summary"},
-		{&limit, []int{1000, 32000, 31000}, "m0 m2 m4 summary"},
-		{&limit, []int{1, 32000, 32000}, "m2 m4 summary"},
-		{&limit, []int{5, 1, 70000}, "m4 summary"},
-	} {
+	must.Rows(t, `
+# limit | sizes | want
+none  | [60000,60000,60000] | m0 m2 m4 summary
+64000 | [1000,32000,31000]  | m0 m2 m4 summary
+64000 | [1,32000,32000]     | m2 m4 summary
+64000 | [5,1,70000]         | m4 summary
+`, func(limit string, sizes []int, want string) {
 		c := stagetest.NewConvo()
-		for _, n := range tt.sizes {
+		for _, n := range sizes {
 			c.Play(`prompt x*%d`, 4*n)
 			c.Assistant(stagetest.Use(strconv.Itoa(len(c.Messages)), "Read"))
 		}
-		p := codex(func(p *CodexCompaction) { p.Form, p.UserTokens = formRemoteV2, tt.limit })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), p))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2, user_tokens: %v", limit))
+		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
-		stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "), tt.sizes)
-	}
+		must.Equal(t, r.Order(), want, sizes)
+	})
 }
 
 // Encrypted reasoning from before the last user message counts once more, Claude's thinking does not.
@@ -345,12 +307,10 @@ claude-opus-4-5 | encrypted | 179999 | false
 		c.Prompt("and now") // the last user message
 		c.Assistant(thought, stagetest.Say("done"))
 		c.Prompt("once more") // begins a turn: not in the history
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Reasoning = reasoning })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, "reasoning: %v", reasoning))
+		r.Join()
 		r.Last = lastUsed(c, total)
-		stage := &codexCompaction{CodexCompaction: *codex(func(p *CodexCompaction) { p.Reasoning = reasoning })}
+		stage := codex(t, "reasoning: %v", reasoning).Stage.(*codexCompaction)
 		parts := stage.Count(&policy.Context{View: r.View, Conv: c.Conversation, Model: model, Last: r.Last})
 		r.Fire(policy.Prepare, 2, policy.Context{})
 		if got := len(r.View.Edits()) > 0; got != want || (policy.Sum(parts) >= 180000) != want || len(parts) != 3 || parts[0].Tokens != total || parts[1].Tokens != 0 {
@@ -375,24 +335,22 @@ func TestCodexReasoningReadBack(t *testing.T) {
 		c.Messages[m].Model, c.Messages[m].Usage.Thinking = c.Model, 1000
 	}
 	r := stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
-	stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
-	for _, tt := range []struct {
-		restarts  []session.Restart
-		tokens    int
-		estimated bool
-	}{
-		{nil, 1000 + 2*1238, true}, {[]session.Restart{{Before: 4}}, 1000, false}, {[]session.Restart{{Before: 2}}, 1000 + 1238, true},
-		{[]session.Restart{{Before: 2}, {Before: 9}}, 1000 + 1238, true}, {[]session.Restart{{Before: 2}, {Before: 4}}, 1000, false},
-	} {
-		c.Restarts = tt.restarts
+	r.Join()
+	stage := codex(t, "").Stage.(*codexCompaction)
+	must.Rows(t, `
+# restarts | tokens | estimated
+null                        | 3476 | true
+[{"Before":4}]              | 1000 | false
+[{"Before":2}]              | 2238 | true
+[{"Before":2},{"Before":9}] | 2238 | true
+[{"Before":2},{"Before":4}] | 1000 | false
+`, func(restarts []session.Restart, theTokens int, theEstimated bool) {
+		c.Restarts = restarts
 		tokens, estimated := stage.reasoning(&policy.Context{View: r.View, Conv: c.Conversation, Model: c.Model}, 0)
-		if tokens != tt.tokens || estimated != tt.estimated {
-			t.Errorf("%+v: %d, estimated %t; want %d, %t", tt.restarts, tokens, estimated, tt.tokens, tt.estimated)
+		if tokens != theTokens || estimated != theEstimated {
+			t.Errorf("%+v: %d, estimated %t; want %d, %t", restarts, tokens, estimated, theTokens, theEstimated)
 		}
-	}
+	})
 }
 
 // A request to the provider that exceeds the window leaves the newest results out.
@@ -404,11 +362,9 @@ func TestCodexCompactionRemoteOverflow(t *testing.T) {
 101 | 200
 `, func(over, want int) {
 		c := stagetest.Uses(6)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formRemoteV2 })))
+		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2"))
 		r.Overhead = 700
-		for m := range len(c.Messages) {
-			r.View.Join(m)
-		}
+		r.Join()
 		whole := r.View.Tokens() + 700
 		r.Window = whole - over
 		r.Fire(policy.Manual, 6, policy.Context{})
@@ -464,43 +420,37 @@ gpt-5.55             | false
 claude-opus-4-5      | false
 ""                   | false
 `, func(model string, want bool) {
-		stagetest.Same(t, want, clearsReasoning(model), model)
+		must.Equal(t, clearsReasoning(model), want, model)
 	})
 }
 
 // A turn with a model of another compaction hash begins with a compaction, however little is used.
 func TestCodexCompactionModelChange(t *testing.T) {
-	compact := func(p *CodexCompaction) { p.Change = "compact" }
-	for _, tt := range []struct {
-		name, from, to string
-		change         func(*CodexCompaction)
-		want           bool
-	}{
-		{"of another hash", "gpt-5.6-sol", "gpt-5.4-mini", compact, true},
-		{"of the same", "gpt-5.6-sol", "gpt-6-sol", compact, false},
-		{"the same model", "gpt-5.5", "gpt-5.5", compact, false},
-		{"without a hash", "gpt-5.5", "gpt-5.2", compact, false},
-		{"of another maker", "gpt-5.5", "claude-opus-5-5", compact, false},
-		{"before 0.145", "gpt-5.6-sol", "gpt-5.4-mini", nil, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done; prompt more; assistant say ok`)
-			c.Messages[1].Model, c.Messages[3].Model = tt.from, tt.to
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(tt.change)))
-			r.Window = 272000
-			r.View.Join(0)
-			r.Fire(policy.Prepare, 0, policy.Context{})
-			r.View.Join(1)
-			r.View.Join(2)
-			r.Last = policy.Response{Known: true, Message: 1, Usage: jsonl.Usage{Input: 20000}}
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := []string{"m0", "m1", "m2"}
-			if tt.want {
-				want = []string{"m0", "summary", "m2"}
-			}
-			stagetest.Same(t, want, stagetest.Order(r))
-		})
-	}
+	must.Rows(t, `
+# name | from | to | change | want
+of another hash  | gpt-5.6-sol | gpt-5.4-mini    | model_change: compact | true
+of the same      | gpt-5.6-sol | gpt-6-sol       | model_change: compact | false
+the same model   | gpt-5.5     | gpt-5.5         | model_change: compact | false
+without a hash   | gpt-5.5     | gpt-5.2         | model_change: compact | false
+of another maker | gpt-5.5     | claude-opus-5-5 | model_change: compact | false
+before 0.145     | gpt-5.6-sol | gpt-5.4-mini    | ""                    | false
+`, func(_, from, to, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done; prompt more; assistant say ok`)
+		c.Messages[1].Model, c.Messages[3].Model = from, to
+		r := stagetest.NewRun(t, c, codex(t, change))
+		r.Window = 272000
+		r.View.Join(0)
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		r.View.Join(1)
+		r.View.Join(2)
+		r.Last = policy.Response{Known: true, Message: 1, Usage: jsonl.Usage{Input: 20000}}
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		want := "m0-m2"
+		if theWant {
+			want = "m0 summary m2"
+		}
+		must.Equal(t, r.Order(), want)
+	})
 }
 
 // Where images count, a message with images is left its newest parts that fit, and nothing older stays. An image is 1,844
@@ -531,12 +481,8 @@ func TestCodexCompactionImages(t *testing.T) {
 		c.Play(`assistant say done`)
 		c.User(session.ClassPrompt, text(1))
 		c.Play(`assistant say done`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) {
-			p.Form, p.Images, p.UserTokens = formRemoteV2, tt.images, &tt.tokens
-		})))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, "form: remote_v2, images: %v, user_tokens: %v", tt.images, tt.tokens))
+		r.Join()
 		r.Fire(policy.Manual, 3, policy.Context{})
 		var gone []string
 		cut := 0
@@ -549,7 +495,7 @@ func TestCodexCompactionImages(t *testing.T) {
 				cut = strings.Count(e.New.Text, "x")
 			}
 		}
-		if got := strings.Join(stagetest.Order(r), " "); got != tt.order || strings.Join(gone, " ") != tt.gone || cut != tt.cut {
+		if got := r.Order(); got != tt.order || strings.Join(gone, " ") != tt.gone || cut != tt.cut {
 			t.Errorf("%s: %s, gone %v, cut to %d; want %s, %s, %d", tt.name, got, gone, cut, tt.order, tt.gone, tt.cut)
 		}
 	}
@@ -564,7 +510,7 @@ func TestCodexCompactionNewContext(t *testing.T) {
 272000  | 16384 | 258400
 1000000 | 16384 | 916384
 `, func(window, buffer, want int) {
-		stagetest.Same(t, want, codex(func(p *CodexCompaction) { p.Form, p.Buffer = formNewContext, buffer }).limit(window), window)
+		must.Equal(t, codex(t, "form: new_context, buffer: %v", buffer).Stage.(*codexCompaction).limit(window), want, window)
 	})
 	for _, turn := range []string{"m3", ""} {
 		c := stagetest.Talk(`meta say <environment_context>here</environment_context>; prompt go; assistant use a Read`)
@@ -573,13 +519,11 @@ func TestCodexCompactionNewContext(t *testing.T) {
 		} else {
 			c.Prompt("and now")
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCodexCompaction(), codex(func(p *CodexCompaction) { p.Form = formNewContext })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, codex(t, "form: new_context"))
+		r.Join()
 		r.Last = lastUsed(c, 190000)
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		if got := strings.Join(stagetest.Order(r), " "); got != strings.TrimSpace("context "+turn) || r.View.Edits()[0].Call != nil {
+		if got := r.Order(); got != strings.TrimSpace("context "+turn) || r.View.Edits()[0].Call != nil {
 			t.Errorf("%s, %+v", got, r.View.Edits()[0])
 		}
 	}

@@ -48,7 +48,7 @@ func TestCodexReasoningFollows(t *testing.T) {
 			}
 		}
 		r := stagetest.NewRun(t, c)
-		stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
+		stage := codex(t, "").Stage.(*codexCompaction)
 		r.Each = func(k int) {
 			ids := r.View.IDs()
 			id := ids[d.N(len(ids))]

@@ -20,7 +20,7 @@ func TestRemoteCallFollows(t *testing.T) {
 		d := stagetest.NewDice(seed, nil)
 		c := d.Conversation()
 		r := stagetest.NewRun(t, c)
-		stage := &codexCompaction{CodexCompaction: *codex(func(*CodexCompaction) {})}
+		stage := codex(t, "").Stage.(*codexCompaction)
 		r.Each = func(k int) {
 			ids := r.View.IDs()
 			id := ids[d.N(len(ids))]

@@ -1,7 +1,6 @@
 package crush
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,13 +11,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func crush(change func(*CrushSummarize)) *CrushSummarize {
-	p := *defineCrushSummarize().Params.(*CrushSummarize)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func crush(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCrushSummarize()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // step is the response of a request with a usage.
@@ -28,42 +25,33 @@ func step(c *stagetest.Convo, u jsonl.Usage) policy.Response {
 }
 
 func TestCrushSummarizeLimit(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		window int
-		usage  jsonl.Usage
-		change func(*CrushSummarize)
-		want   bool
-	}{
-		{"one below 20 %", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 999}, nil, false},
-		{"20 % left", 200000, jsonl.Usage{Input: 100000, CacheRead: 59000, Output: 1000}, nil, true},
-		{"a small window, one below", 128000, jsonl.Usage{Input: 102399}, nil, false},
-		{"a small window", 128000, jsonl.Usage{Input: 102400}, nil, true},
-		{"the share is rounded down", 999, jsonl.Usage{Input: 800}, nil, true},
-		{"the share is rounded down, one below", 999, jsonl.Usage{Input: 799}, nil, false},
-		{"a large window, one below", 200001, jsonl.Usage{Input: 180000}, nil, false},
-		{"a large window", 200001, jsonl.Usage{Input: 180001}, nil, true},
-		{"a million", 1000000, jsonl.Usage{CacheRead: 980000}, nil, true},
-		{"what was written to the cache does not count", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, nil, false},
-		{"unless it is to", 200000, jsonl.Usage{Input: 5, CacheRead: 100000, CacheWrite: 90000}, func(p *CrushSummarize) { p.Count = "all" }, true},
-		{"switched off", 200000, jsonl.Usage{Input: 190000}, func(p *CrushSummarize) { p.Auto = false }, false},
-		{"an unknown window", 0, jsonl.Usage{Input: 190000}, nil, false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done`)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(tt.change)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
-			r.Window, r.Last = tt.window, step(c, tt.usage)
-			r.Fire(policy.Respond, 1, policy.Context{})
-			want := []string{"m0", "m1"}
-			if tt.want {
-				want = []string{"summary"}
-			}
-			stagetest.Same(t, want, stagetest.Order(r))
-		})
-	}
+	must.Rows(t, `
+# name | window | usage | change | want
+one below 20 %                       | 200000  | {"CacheRead":59000,"Input":100000,"Output":999} | ""          | false
+20 % left                            | 200000  | {"CacheRead":59000,"Input":100000,"Output":1000} | ""          | true
+a small window, one below            | 128000  | {"Input":102399}     | ""          | false
+a small window                       | 128000  | {"Input":102400}     | ""          | true
+the share is rounded down            | 999     | {"Input":800}        | ""          | true
+the share is rounded down, one below | 999     | {"Input":799}        | ""          | false
+a large window, one below            | 200001  | {"Input":180000}     | ""          | false
+a large window                       | 200001  | {"Input":180001}     | ""          | true
+a million                            | 1000000 | {"CacheRead":980000} | ""          | true
+what was written to the cache does not count | 200000  | {"CacheRead":100000,"CacheWrite":90000,"Input":5} | ""          | false
+unless it is to                      | 200000  | {"CacheRead":100000,"CacheWrite":90000,"Input":5} | count: all  | true
+switched off                         | 200000  | {"Input":190000}     | auto: false | false
+an unknown window                    | 0       | {"Input":190000}     | ""          | false
+`, func(_ string, window int, usage jsonl.Usage, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done`)
+		r := stagetest.NewRun(t, c, crush(t, change))
+		r.Join()
+		r.Window, r.Last = window, step(c, usage)
+		r.Fire(policy.Respond, 1, policy.Context{})
+		want := "m0-m1"
+		if theWant {
+			want = "summary"
+		}
+		must.Equal(t, r.Order(), want)
+	})
 }
 
 // In a turn the prompt follows the summary, in Crush's words, and once more around those words the next time.
@@ -73,7 +61,7 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 		c.Play(`assistant use %q Read; answers result %q x`, id, id)
 	}
 	c.Play(`assistant say done; prompt "and now"; assistant use c Read; answers result c x`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
+	r := stagetest.NewRun(t, c, crush(t, ""))
 	must.Rows(t, `
 # upTo | request | want
 3 | 0 | "The previous session was interrupted because it got too long, the initial user request was: \u0060fix the bug\u0060"
@@ -86,13 +74,13 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 		}
 		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[request].Message), Usage: jsonl.Usage{Input: 170000}}
 		r.Fire(policy.Respond, request+1, policy.Context{})
-		want, got := []string{"summary"}, ""
+		want, got := "summary", ""
 		if theWant != "" {
-			want = append(want, "continue")
+			want += " continue"
 			last, _ := r.View.Last()
 			got = r.View.Synthetic(last).Contents[0].Text
 		}
-		if diff := cmp.Diff(want, stagetest.Order(r)); diff != "" || got != theWant {
+		if diff := cmp.Diff(want, r.Order()); diff != "" || got != theWant {
 			t.Errorf("after request %d: %q, want %q; -want +got\n%s", request+1, got, theWant, diff)
 		}
 	})
@@ -100,28 +88,25 @@ func TestCrushSummarizeInTurn(t *testing.T) {
 
 // A step that reports nothing leaves the counters, and a summary is all that is left of a session.
 func TestCrushSummarizeCounters(t *testing.T) {
-	s := &crushSummarize{CrushSummarize: *crush(nil)}
-	for _, tt := range []struct {
-		usage jsonl.Usage
-		want  int
-	}{
-		{jsonl.Usage{Input: 10, CacheRead: 20, CacheWrite: 500, Output: 5}, 35},
-		{jsonl.Usage{}, 35}, {jsonl.Usage{Output: 7}, 37}, {jsonl.Usage{Input: 100}, 107},
-	} {
-		stagetest.Same(t, tt.want, s.count(tt.usage), tt.usage)
-	}
+	s := crush(t, "").Stage.(*crushSummarize)
+	must.Rows(t, `
+{"CacheRead":20,"CacheWrite":500,"Input":10,"Output":5} | 35
+{}            | 35
+{"Output":7}  | 37
+{"Input":100} | 107
+`, func(usage jsonl.Usage, want int) {
+		must.Equal(t, s.count(usage), want, usage)
+	})
 	c := stagetest.Talk(`prompt go; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineCrushSummarize(), Stage: s})
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Fire(policy.Manual, 1, policy.Context{})
-	got := strings.Join(stagetest.Order(r), " ")
+	got := r.Order()
 	must.Say(t, "summary 0 500", got, s.prompt, s.output)
-	r = stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(func(p *CrushSummarize) { p.Manual = "ignore" })))
+	r = stagetest.NewRun(t, c, crush(t, "manual: ignore"))
 	r.View.Join(0)
 	r.Fire(policy.Manual, 1, policy.Context{})
-	stagetest.Same(t, "m0", strings.Join(stagetest.Order(r), " "), "ignored")
+	must.Equal(t, r.Order(), "m0", "ignored")
 }
 
 // A summary request that exceeds the window fails, and the view stays.
@@ -130,10 +115,8 @@ func TestCrushSummarizeTooLong(t *testing.T) {
 prompt x*%d  # with 474 of the request one too many
 assistant say ""
 `, 4*199527)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCrushSummarize(), crush(nil)))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r := stagetest.NewRun(t, c, crush(t, ""))
+	r.Join()
 	r.Last = step(c, jsonl.Usage{Input: 190000})
 	r.Fire(policy.Respond, 1, policy.Context{})
 	if e := r.View.Edits(); len(e) != 1 || e[0].Kind != policy.KindFail || e[0].Detail["input_tokens"] != 200001 || r.View.Len() != 2 {

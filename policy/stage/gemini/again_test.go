@@ -20,9 +20,7 @@ func TestMaskingHeldBack(t *testing.T) {
 	}
 	c.Play(`assistant say done`)
 	r := stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	s := stagetest.Start(t, defineGeminiMasking(), &p).Stage
 	var counts []int
 	for range 2 { // the edits of the first are not applied
@@ -67,9 +65,7 @@ func TestMaskingRestored(t *testing.T) {
 	at := c.Call("a", "Read", 10000)
 	c.Play(`call b Read 10000; assistant say done`)
 	r := stagetest.NewRun(t, c)
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	s := stagetest.Start(t, defineGeminiMasking(), &p).Stage
 	target := policy.Target{Item: policy.ItemID(at)}
 	part := policy.NewContent(jsonl.KindToolResult, strings.Repeat("x", 8000))
@@ -79,6 +75,6 @@ func TestMaskingRestored(t *testing.T) {
 		e.Stage = "other"
 		must.Get(r.View.Apply(e))(t)
 		edits := must.Get(s.Run(&policy.Context{Moment: policy.Prepare, View: r.View, Conv: r.C.Conversation, Texts: r.Texts, Window: 200000}))(t)
-		stagetest.Same(t, 1+i, len(edits), i+1)
+		must.Equal(t, len(edits), 1+i, i+1)
 	}
 }

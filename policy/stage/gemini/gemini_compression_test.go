@@ -13,13 +13,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func gemini(change func(*GeminiCompression)) *GeminiCompression {
-	p := *defineGeminiCompression().Params.(*GeminiCompression)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func gemini(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineGeminiCompression()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // The source's own cases.
@@ -45,11 +43,9 @@ func TestGeminiSplitCases(t *testing.T) {
 			f(c)
 		}
 		r := stagetest.NewRun(t, c)
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
-		s := newCompression(gemini(func(p *GeminiCompression) { p.Preserve = tt.preserve }))
-		stagetest.Same(t, tt.want, s.split(contents(r.View, nil), r.View.IDs()), tt.name)
+		r.Join()
+		s := gemini(t, "preserve: %v", tt.preserve).Stage.(*geminiCompression)
+		must.Equal(t, s.split(contents(r.View, nil), r.View.IDs()), tt.want, tt.name)
 	}
 }
 
@@ -79,23 +75,21 @@ func TestGeminiThreshold(t *testing.T) {
 `, func(share float64, prompt int, theWant bool) {
 		c := talks(4, 400)
 		c.Prompt("next")
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = share })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, gemini(t, "threshold: %v", share))
+		r.Join()
 		r.Last = policy.Response{Known: true, Message: 7, Usage: jsonl.Usage{Input: prompt / 2, CacheWrite: prompt - prompt/2, Output: 50000}}
 		r.Fire(policy.Prepare, 4, policy.Context{})
-		want := stagetest.Messages(0, 9)
+		want := "m0-m8"
 		if theWant { // the fourth prompt stands at 75 %
-			want = []string{"summary", "acknowledgement", "m6", "m7", "m8"}
+			want = "summary acknowledgement m6-m8"
 		}
-		stagetest.Same(t, want, stagetest.Order(r), share, prompt)
+		must.Equal(t, r.Order(), want, share, prompt)
 	})
 }
 
 // The definition's example: user messages at 0, 40 and 72 % of the characters.
 func TestGeminiExample(t *testing.T) {
-	const want = "summary acknowledgement m4 m5 m6"
+	const want = "summary acknowledgement m4-m6"
 	for _, at := range []int{72, 69} { // at 69 % too: behind it there is no other place
 		c := stagetest.NewConvo()
 		for _, n := range []int{40, at - 40, 100 - at} {
@@ -105,13 +99,11 @@ func TestGeminiExample(t *testing.T) {
 			}
 		}
 		c.Answers(stagetest.Result(fmt.Sprint(100-at), "x"))
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(nil)))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, gemini(t, ""))
+		r.Join()
 		r.Last = policy.Response{Known: true, Message: 5, Usage: jsonl.Usage{Input: 100000}}
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "), at)
+		must.Equal(t, r.Order(), want, at)
 	}
 }
 
@@ -136,10 +128,8 @@ func TestGeminiResponseBudget(t *testing.T) {
 			at = append(at, c.Answers(stagetest.Result(fmt.Sprint(i), strings.Repeat(line, n/80)+strings.Repeat("z", n%80))))
 		}
 		c.Play(`assistant use last Read; answers result last p*400000  # about to be sent: no part of the history`)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Cut = "lines" })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, gemini(t, "cut: lines"))
+		r.Join()
 		r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 150000}}
 		r.Fire(policy.Prepare, 9, policy.Context{})
 		var got []int
@@ -148,7 +138,7 @@ func TestGeminiResponseBudget(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		stagetest.Same(t, want, got, chars)
+		must.Equal(t, got, want, chars)
 	})
 }
 
@@ -174,24 +164,30 @@ func TestGeminiCutText(t *testing.T) {
 		{"40,001 characters", "chars", "h" + line(39999) + "t", "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: F\nh" + line(7999) + "\n\n... [1 characters omitted] ...\n\n" + line(31999) + "t"},
 		{"a million more", "chars", line(1040000), "Output too large. Showing first 8,000 and last 32,000 characters. For full output see: F\n" + line(8000) + "\n\n... [1,000,000 characters omitted] ...\n\n" + line(32000)},
 	} {
-		s := newCompression(gemini(func(p *GeminiCompression) { p.Cut = tt.cut }))
-		stagetest.Same(t, tt.want, s.cutText(tt.text, "F", 40000), tt.name)
+		s := gemini(t, "cut: %v", tt.cut).Stage.(*geminiCompression)
+		must.Equal(t, s.cutText(tt.text, "F", 40000), tt.want, tt.name)
 	}
 }
 
 func TestGeminiTextTokens(t *testing.T) {
-	for _, tt := range []struct {
-		text string
-		want int
-	}{
-		{"", 0}, {"abc", 0}, {"abcd", 1}, {"é", 1}, {"日本", 2}, {"日本語", 3}, {"😀", 2}, {"abc日", 2},
-		{strings.Repeat("日", 10), 13}, // 1.3 ten times is a little more than 13
-		{strings.Repeat("日", 100000), 129999}, {strings.Repeat("日", 100001), 25000}, {strings.Repeat("x", 100003), 25000},
-	} {
-		if got := (estimate{other: 1.3}).text(tt.text); got != tt.want && !(tt.want == 129999 && got == 130000) {
-			t.Errorf("%.20q: %d tokens, want %d", tt.text, got, tt.want)
+	must.Rows(t, `
+""         | 0
+abc        | 0
+abcd       | 1
+é          | 1
+日本         | 2
+日本語        | 3
+😀          | 2
+abc日       | 2
+日日日日日日日日日日 | 13  # 1.3 ten times is a little more than 13
+{日*100000} | 129999
+{日*100001} | 25000
+{x*100003} | 25000
+`, func(text string, want int) {
+		if got := (estimate{other: 1.3}).text(text); got != want && !(want == 129999 && got == 130000) {
+			t.Errorf("%.20q: %d tokens, want %d", text, got, want)
 		}
-	}
+	})
 }
 
 // Where a compression would make the history larger it is given up, and results alone are cut from then on, once.
@@ -200,18 +196,14 @@ func TestGeminiFailed(t *testing.T) {
 	c.Prompt("go")
 	old := c.Call("old", "Read", 4*2000)
 	c.Play(`call new Read %d; assistant use last Read; answers result last x`, 4*900)
-	p := gemini(func(p *GeminiCompression) {
-		p.Summary, p.ResponseBudget, p.Threshold, p.Cut, p.CutChars = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}, 1000, 0, "chars", 100
-	})
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	p := gemini(t, "summary: [{fixed: 5000}], response_budget: 1000, threshold: 0, cut: chars, cut_chars: 100")
+	r := stagetest.NewRun(t, c, p)
+	r.Join()
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 4000}}
 	for range 3 {
 		r.Fire(policy.Prepare, 5, policy.Context{})
 	}
-	if diff := cmp.Diff([]string{"fail@6", fmt.Sprintf("persist@6 m%d", old)}, r.Edits()); diff != "" {
+	if diff := cmp.Diff(fmt.Sprintf("fail@6, persist@6 m%d", old), r.Edits()); diff != "" {
 		t.Fatalf("-want +got\n%s", diff)
 	}
 	// The call was made, and checked, whatever became of it.
@@ -238,10 +230,10 @@ func TestGeminiWaits(t *testing.T) {
 		c.Play(`call %v Read 4000`, i)
 	}
 	c.Play(`assistant say done; prompt more; call a Read 40; assistant say done`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), gemini(func(p *GeminiCompression) { p.Threshold = 0 })))
+	r := stagetest.NewRun(t, c, gemini(t, "threshold: 0"))
 	r.Overhead = 10000
 	r.All()
-	if got := r.Edits(); len(got) == 0 || got[0] != "summarize@12" {
+	if got := r.Edits(); !strings.HasPrefix(got, "summarize@12") {
 		t.Errorf("edits %v: want the first at request 12, after the answer", got)
 	}
 }
@@ -257,12 +249,10 @@ func TestGeminiCalls(t *testing.T) {
 prompt old; assistant think t*4000 use a Read; answers result a "line\n"*8000  # 10,000 tokens
 assistant say done; prompt go
 `)
-		p := gemini(func(p *GeminiCompression) { p.Verify, p.ResponseBudget, p.Cut = verify, 5000, "lines" })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiCompression(), p))
+		p := gemini(t, "verify: %v, response_budget: 5000, cut: lines", verify)
+		r := stagetest.NewRun(t, c, p)
 		r.Window = window
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: 150000}}
 		r.Fire(policy.Prepare, 5, policy.Context{})
 		e := r.View.Edits()[0]
@@ -274,6 +264,6 @@ assistant say done; prompt go
 		if verify {
 			want.Then = &policy.Call{Kind: "compaction", Prompt: 1083, Prefix: "own", Input: input + 500 + 83, Output: 500}
 		}
-		stagetest.Same(t, want, e.Call, window)
+		must.Equal(t, e.Call, want, window)
 	})
 }

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"strings"
 	"testing"
 
@@ -13,31 +14,27 @@ import (
 func sized(tokens int) string { return strings.Repeat("x", 4*tokens-17) }
 
 func TestGeminiMasking(t *testing.T) {
-	type result struct {
-		tool   string
-		tokens int
-	}
-	for _, tt := range []struct {
-		name    string
-		results []result // oldest first
-		want    []int    // those masked
-	}{
-		{"the example", []result{{"Read", 20000}, {"Read", 20000}, {"Read", 30000}, {"Read", 30000}}, []int{0, 1, 2}},
-		{"all protected", []result{{"Read", 20000}, {"Read", 30000}}, nil},
-		{"the one that crosses is large enough", []result{{"Read", 30000}, {"Read", 20001}}, []int{0}},
-		{"just not enough", []result{{"Read", 29999}, {"Read", 50000}}, nil},
-		{"just enough", []result{{"Read", 30000}, {"Read", 50000}}, []int{0}},
-		{"exempt tools are not counted", []result{{"Read", 20000}, {"Skill", 30000}, {"Read", 50000}}, nil},
-		{"nor masked", []result{{"ask_user", 20000}, {"Read", 30000}, {"Read", 50000}}, []int{1}},
-		{"small ones count, and stay", []result{{"Read", 100}, {"Read", 29900}, {"Read", 50000}}, []int{1}},
-		{"one line of a shell stays", []result{{"Bash", 40000}, {"Read", 50000}}, nil},
-	} {
+	must.Rows(t, `
+# name | results | want
+the example                          | Read 20000, Read 20000, Read 30000, Read 30000 | [0,1,2]
+all protected                        | Read 20000, Read 30000 | null
+the one that crosses is large enough | Read 30000, Read 20001 | [0]
+just not enough                      | Read 29999, Read 50000 | null
+just enough                          | Read 30000, Read 50000 | [0]
+exempt tools are not counted         | Read 20000, Skill 30000, Read 50000 | null
+nor masked                           | ask_user 20000, Read 30000, Read 50000 | [1]
+small ones count, and stay           | Read 100, Read 29900, Read 50000 | [1]
+one line of a shell stays            | Bash 40000, Read 50000 | null
+`, func(name string, results string, want []int) {
 		c := stagetest.Talk(`prompt go`)
 		var at []int
-		for i, res := range tt.results {
+		for i, res := range strings.Split(results, ", ") {
 			id := fmt.Sprint(i)
-			c.Play(`assistant use %q %q`, id, res.tool)
-			at = append(at, c.Answers(stagetest.Result(id, sized(res.tokens))))
+			var tool string
+			var tokens int
+			fmt.Sscan(res, &tool, &tokens)
+			c.Play(`assistant use %q %q`, id, tool)
+			at = append(at, c.Answers(stagetest.Result(id, sized(tokens))))
 		}
 		c.Play(`assistant use last Read`)
 		c.Answers(stagetest.Result("last", sized(90000))) // about to be sent: no part of the history
@@ -49,8 +46,8 @@ func TestGeminiMasking(t *testing.T) {
 				got = append(got, i)
 			}
 		}
-		stagetest.Same(t, tt.want, got, tt.name)
-	}
+		must.Equal(t, got, want, name)
+	})
 }
 
 func TestGeminiMaskedText(t *testing.T) {
@@ -64,7 +61,7 @@ func TestGeminiMaskedText(t *testing.T) {
 		{"21 lines", shellPreview(lines(21)), lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10)},
 		{"sections", shellPreview("Output: " + lines(21) + "\nExit Code: 1\n"), "Output: " + lines(10) + "\n\n... [1 lines omitted] ...\n\n" + lines(10) + "\nExit Code: 1"},
 	} {
-		stagetest.Same(t, tt.want, tt.got, tt.name)
+		must.Equal(t, tt.got, tt.want, tt.name)
 	}
 }
 
@@ -80,10 +77,10 @@ func TestGeminiMaskingWaves(t *testing.T) {
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGeminiMasking(), nil)).All()
 	waves := map[int]int{}
 	for _, e := range r.View.Edits() {
-		stagetest.Same(t, policy.KindPersist, e.Kind, "an edit of kind")
+		must.Equal(t, e.Kind, policy.KindPersist, "an edit of kind")
 		waves[e.Request]++
 	}
 	// Eight results are in the history of request 10: five of them are protected.
 	want := map[int]int{10: 3, 13: 3, 16: 3, 19: 3, 22: 3, 25: 3, 28: 3, 31: 3}
-	stagetest.Same(t, want, waves)
+	must.Equal(t, waves, want)
 }

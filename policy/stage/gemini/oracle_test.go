@@ -62,7 +62,7 @@ func changeOf(e *policy.Edit) oracleChange {
 }
 
 func TestOracle(t *testing.T) {
-	o := stagetest.LoadOracle[oracleCase](t, filepath.Join("testdata", "cases.json"))
+	o := stagetest.LoadCases[stagetest.Oracle[oracleCase]](t, filepath.Join("testdata", "cases.json"))
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]
@@ -112,9 +112,7 @@ func testOracleCompression(t *testing.T, c *oracleCase, conv *stagetest.Convo, p
 	s.failed = c.Failed
 	r := stagetest.NewRun(t, conv, stagetest.Named{Def: defineGeminiCompression(), Stage: s})
 	r.Window, r.Record.Content = oracleLimit, &summary
-	for m := range conv.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: c.Prompt}}
 	moment := policy.Prepare
 	if c.Force {

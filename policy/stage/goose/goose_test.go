@@ -1,6 +1,7 @@
 package goose
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,21 +12,17 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func goose(change func(*GooseCompaction)) *GooseCompaction {
-	p := *defineGooseCompaction().Params.(*GooseCompaction)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func goose(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineGooseCompaction()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // bench is a conversation in view, before the request that follows its last response.
-func bench(t *testing.T, c *stagetest.Convo, total int, p *GooseCompaction) *stagetest.Bench {
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseCompaction(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+func bench(t *testing.T, c *stagetest.Convo, total int, p stagetest.Named) *stagetest.Bench {
+	r := stagetest.NewRun(t, c, p)
+	r.Join()
 	if n := len(c.Requests); n > 0 {
 		r.Last = policy.Response{Known: true, Message: policy.ItemID(c.Requests[n-1].Message), Usage: jsonl.Usage{Input: total - 300, CacheRead: 100, CacheWrite: 100, Output: 100}}
 	}
@@ -33,68 +30,53 @@ func bench(t *testing.T, c *stagetest.Convo, total int, p *GooseCompaction) *sta
 }
 
 func TestGooseCompactionLimit(t *testing.T) {
-	share := func(x float64) func(*GooseCompaction) { return func(p *GooseCompaction) { p.Threshold = x } }
-	for _, tt := range []struct {
-		name   string
-		window int
-		total  int
-		change func(*GooseCompaction)
-		want   bool
-	}{
-		{"at 80 %", 200000, 160000, nil, false},
-		{"over 80 %", 200000, 160001, nil, true},
-		{"not a whole number", 999, 799, nil, false}, // 799.2
-		{"over what is no whole number", 999, 800, nil, true},
-		{"another share", 200000, 120001, share(0.6), true},
-		{"another share, at it", 200000, 120000, share(0.6), false},
-		{"0 switches it off", 200000, 199000, share(0), false},
-		{"1 switches it off", 200000, 199000, share(1), false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`prompt go; assistant say done; prompt "and now"; meta say "a reminder"`)
-			r := bench(t, c, tt.total, goose(tt.change))
-			r.Window = tt.window
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			want := "m0 m1 m2 m3"
-			if tt.want {
-				want = "summary continue m2 m3"
-			}
-			stagetest.Same(t, want, strings.Join(stagetest.Order(r), " "))
-		})
-	}
+	must.Rows(t, `
+# name | window | total | change | want
+at 80 %                      | 200000 | 160000 | ""             | false
+over 80 %                    | 200000 | 160001 | ""             | true
+not a whole number           | 999    | 799    | ""             | false  # 799.2
+over what is no whole number | 999    | 800    | ""             | true
+another share                | 200000 | 120001 | threshold: 0.6 | true
+another share, at it         | 200000 | 120000 | threshold: 0.6 | false
+0 switches it off            | 200000 | 199000 | threshold: 0   | false
+1 switches it off            | 200000 | 199000 | threshold: 1   | false
+`, func(_ string, window, total int, change string, theWant bool) {
+		c := stagetest.Talk(`prompt go; assistant say done; prompt "and now"; meta say "a reminder"`)
+		r := bench(t, c, total, goose(t, change))
+		r.Window = window
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		want := "m0-m3"
+		if theWant {
+			want = "summary continue m2-m3"
+		}
+		must.Equal(t, r.Order(), want)
+	})
 }
 
 // In a turn only a request that is too large is compacted, and only the prompt stays.
 func TestGooseCompactionInTurn(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		size   int // tokens of the last two results
-		change func(*GooseCompaction)
-		want   string
-		text   string
-	}{
-		{"over the threshold", 170000, nil, "m0 m1 m2 m3", ""},
-		{"over the window", 210000, nil, "summary continue m2", goOnCalling},
-		{"over the window, left alone", 210000, func(p *GooseCompaction) { p.Overflow = false }, "m0 m1 m2 m3", ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Talk(`assistant use a Read use b Read`)
-			half := strings.Repeat("x", 2*tt.size)
-			c.Play(`answers result a %q result b %q`, half, half)
-			c.Messages[c.Prompt("meanwhile")].Marks |= session.Queued
-			c.Play(`meta say "a reminder"`)
-			r := bench(t, c, 190000, goose(tt.change))
-			r.Fire(policy.Prepare, 1, policy.Context{})
-			stagetest.Same(t, tt.want, strings.Join(stagetest.Order(r), " "))
-			if edits := r.View.Edits(); tt.text != "" && edits[0].Insert[1].Contents[0].Text != tt.text {
-				t.Errorf("%+v", edits[0].Insert[1])
-			}
-		})
-	}
+	must.Rows(t, `
+# name | size | change | want | text
+over the threshold          | 170000 | ""              | m0-m3               | ""
+over the window             | 210000 | ""              | summary continue m2 | "Your context was compacted. The previous message contains a summary of the conversation so far.\nDo not mention that you read a summary or that conversation summarization occurred.\nContinue calling tools as necessary to complete the task."
+over the window, left alone | 210000 | overflow: false | m0-m3               | ""
+`, func(_ string, size int, change, want, text string) {
+		c := stagetest.Talk(`assistant use a Read use b Read`)
+		half := strings.Repeat("x", 2*size)
+		c.Play(`answers result a %q result b %q`, half, half)
+		c.Messages[c.Prompt("meanwhile")].Marks |= session.Queued
+		c.Play(`meta say "a reminder"`)
+		r := bench(t, c, 190000, goose(t, change))
+		r.Fire(policy.Prepare, 1, policy.Context{})
+		must.Equal(t, r.Order(), want)
+		if edits := r.View.Edits(); text != "" && edits[0].Insert[1].Contents[0].Text != text {
+			t.Errorf("%+v", edits[0].Insert[1])
+		}
+	})
 	c := stagetest.Talk(`prompt go; assistant say done`)
-	r := bench(t, c, 1000, goose(nil))
+	r := bench(t, c, 1000, goose(t, ""))
 	r.Fire(policy.Manual, 1, policy.Context{})
-	got := strings.Join(stagetest.Order(r), " ")
+	got := r.Order()
 	must.Say(t, `summary continue Your context was compacted at the user's request. The previous message contains a summary of the conversation so far.
 Do not mention that you read a summary or that conversation summarization occurred.
 Just continue the conversation naturally based on the summarized context.`, got, r.View.Edits()[0].Insert[1].Contents[0].Text)
@@ -138,7 +120,7 @@ func TestGooseCompactionTooLong(t *testing.T) {
 			c.Play(`call %v Read %d`, i, 4*15000)
 		}
 		c.Prompt("and now")
-		r := bench(t, c, 190000, goose(nil))
+		r := bench(t, c, 190000, goose(t, ""))
 		r.Fire(policy.Prepare, 10, policy.Context{})
 		edits := r.View.Edits()
 		if len(edits) != 1 || ok && (edits[0].Call.Retries != retries || edits[0].Call.Input > 200000) ||
@@ -162,7 +144,7 @@ func TestGooseCutoff(t *testing.T) {
 200000   | 0   | 24
 200000   | -1  | 24
 `, func(window int, threshold float64, want int) {
-		stagetest.Same(t, want, (&GooseToolPairs{Threshold: threshold}).cutoff(window), window, threshold)
+		must.Equal(t, (&GooseToolPairs{Threshold: threshold}).cutoff(window), want, window, threshold)
 	})
 }
 
@@ -196,11 +178,11 @@ one more, and the current turn's | 16 | 5  | 10
 			r.View.Join(response)
 			r.View.Join(response + 1)
 			r.Fire(policy.Respond, request+1, policy.Context{})
-			want := append([]string{"m0"}, stagetest.Messages(1+2*gone, len(c.Messages))...)
-			for range gone {
-				want = append(want, "summary of a call")
+			want := fmt.Sprintf("m%d-m%d", 2*gone, response+1)
+			if gone > 0 {
+				want = fmt.Sprintf("m0 m%d-m%d", 1+2*gone, response+1) + strings.Repeat(" summary of a call", gone)
 			}
-			stagetest.Same(t, want, stagetest.Order(r))
+			must.Equal(t, r.Order(), want)
 		})
 	})
 }
@@ -213,7 +195,7 @@ call c Read 40; assistant say done; prompt "and now"; assistant say "done too"
 `)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineGooseToolPairs(), &GooseToolPairs{Cutoff: 1, Batch: 1, Prompt: 130, Tokens: 40}))
 	r.All()
-	stagetest.Same(t, []string{"m0", "text next to calls", "m4", "m5", "m6", "m7", "m8", "summary of a call", "summary of a call"}, stagetest.Order(r))
+	must.Equal(t, r.Order(), "m0 text next to calls m4-m8 summary of a call summary of a call")
 	call := r.View.Edits()[0].Call
 	if call == nil || call.Then == nil || call.Then.Then != nil || call.Output != 40 {
 		t.Errorf("%+v", call)

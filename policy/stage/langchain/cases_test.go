@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -126,10 +127,10 @@ func TestUpstreamDefaults(t *testing.T) {
 	f := stagetest.LoadCases[caseFile](t, "testdata/cases.json")
 	p, edit := clearing(t), f.Defaults.Edit
 	got := []any{p.Trigger, p.Keep, p.ClearAtLeast, p.ClearToolInputs, p.Placeholder}
-	stagetest.Same(t, []any{edit.Trigger, edit.Keep, edit.Least, edit.Inputs, edit.Placeholder}, got, "clearing: -upstream +preset")
+	must.Equal(t, got, []any{edit.Trigger, edit.Keep, edit.Least, edit.Inputs, edit.Placeholder}, "clearing: -upstream +preset")
 	q, summary := summarizing(t), f.Defaults.Summary
 	got = []any{contextSizeByType{"fraction", q.TriggerFraction}, contextSizeByType{"fraction", q.KeepFraction}, q.Prompt}
-	stagetest.Same(t, []any{summary.Trigger, summary.Keep, quarter(summary.Prompt)}, got, "summarization: -upstream +preset")
+	must.Equal(t, got, []any{summary.Trigger, summary.Keep, quarter(summary.Prompt)}, "summarization: -upstream +preset")
 }
 
 // TestUpstreamClearing compares what each request holds with what LangChain's own agent sent.
@@ -157,7 +158,7 @@ func TestUpstreamClearing(t *testing.T) {
 				}
 			}
 			want := tt.Cleared[k]
-			stagetest.Same(t, want, [2]string{strings.Join(got[0], " "), strings.Join(got[1], " ")}, tt.Seed, k+1, tt.Edit)
+			must.Equal(t, [2]string{strings.Join(got[0], " "), strings.Join(got[1], " ")}, want, tt.Seed, k+1, tt.Edit)
 			requests++
 		}
 		r.All()

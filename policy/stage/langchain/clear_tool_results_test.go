@@ -14,13 +14,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func clientClearing(change func(*ClearToolResults)) *ClearToolResults {
-	p := *defineClearToolResults().Params.(*ClearToolResults)
-	p.Library = libraryPython
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func clientClearing(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineClearToolResults()
+	def.Params = stagetest.Params(t, def, "library: python")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // langchainMessage is a message as the source has it: a ToolMessage where result is set.
@@ -116,16 +114,15 @@ func TestClearToolResultsSource(t *testing.T) {
 	for seed := range uint64(400) {
 		d := stagetest.NewDice(seed, nil)
 		c := d.Conversation()
-		p := clientClearing(func(p *ClearToolResults) {
-			p.Trigger, p.Keep = d.Size(20000), d.N(5)
-			if d.One(2) {
-				p.ClearAtLeast = d.Size(6000)
-			}
-			if d.One(3) {
-				p.ExcludeTools = []string{"Bash", "mcp__*"}
-			}
-		})
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), p))
+		st := clientClearing(t, "trigger: %d, keep: %d", d.Size(20000), d.N(5))
+		p := &st.Stage.(*clearToolResults).ClearToolResults
+		if d.One(2) {
+			p.ClearAtLeast = d.Size(6000)
+		}
+		if d.One(3) {
+			p.ExcludeTools = []string{"Bash", "mcp__*"}
+		}
+		r := stagetest.NewRun(t, c, st)
 		r.Each = func(k int) {
 			got := map[policy.Target]bool{}
 			for _, x := range r.View.Results() {
@@ -152,57 +149,55 @@ func TestClearToolResultsTrigger(t *testing.T) {
 	before := langchainCount(langchainList(c, len(c.Messages)-3))
 	for _, tt := range []struct {
 		trigger int
-		want    []string
+		want    string
 	}{
-		{size + 1, nil}, {size, nil},
-		{size - 1, []string{"clear@6 m2", "clear@6 m4"}},
-		{before, []string{"clear@6 m2", "clear@6 m4"}},
-		{before - 1, []string{"clear@5 m2", "clear@6 m4"}},
+		{size + 1, ""}, {size, ""},
+		{size - 1, "clear@6 m2, clear@6 m4"},
+		{before, "clear@6 m2, clear@6 m4"},
+		{before - 1, "clear@5 m2, clear@6 m4"},
 	} {
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(func(p *ClearToolResults) { p.Trigger = tt.trigger }))).All()
-		stagetest.Same(t, tt.want, r.Edits(), size, tt.trigger)
+		r := stagetest.NewRun(t, c, clientClearing(t, "trigger: %v", tt.trigger)).All()
+		must.Equal(t, r.Edits(), tt.want, size, tt.trigger)
 	}
 	if size := langchainCount([]langchainMessage{{role: "user", text: 4*99997 - 4}}); size != 100000 {
 		t.Fatalf("%d tokens", size)
 	}
-	for over, want := range map[int]int{0: 0, 1: 1} { // the source's own figures
+	must.Rows(t, `
+# over | want
+0 | 0
+1 | 1
+`, func(over, want int) { // the source's own figures
 		c := stagetest.Talk(`prompt go; call a Read 40; call b Read 40; call c Read 40; call d Read 40`)
 		rest := langchainCount(langchainList(c, len(c.Messages)))
 		c.Play(`prompt x*%d; assistant say done`, 4*(100000-rest-3)-4+over)
-		must.Equal(t, len(stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), clientClearing(nil))).All().View.Edits()), want, over)
-	}
+		must.Equal(t, len(stagetest.NewRun(t, c, clientClearing(t, "")).All().View.Edits()), want, over)
+	})
 }
 
 func TestClearToolResultsChoice(t *testing.T) {
 	// A result of 400 characters is worth 97 and a half tokens more than "[cleared]": (400+4+2+4+3)/4 = 103 against
 	// (9+4+2+4+3)/4 = 5.
-	for _, tt := range []struct {
-		name   string
-		change func(*ClearToolResults)
-		want   []string
-	}{
-		{"all but three", nil, []string{"clear@6 m2", "clear@6 m4"}},
-		{"all but four", func(p *ClearToolResults) { p.Keep = 4 }, []string{"clear@6 m2"}},
-		{"all but five", func(p *ClearToolResults) { p.Keep = 5 }, nil},
-		{"none is kept", func(p *ClearToolResults) { p.Keep = 0 }, []string{"clear@6 m2", "clear@6 m4", "clear@6 m6", "clear@6 m8", "clear@6 m10"}},
-		{"one is enough", func(p *ClearToolResults) { p.ClearAtLeast = 98 }, []string{"clear@6 m2"}},
-		{"one is not", func(p *ClearToolResults) { p.ClearAtLeast = 99 }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"not all are", func(p *ClearToolResults) { p.ClearAtLeast = 1000 }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"another tool", func(p *ClearToolResults) { p.ExcludeTools = []string{"Bash"} }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"an excluded tool", func(p *ClearToolResults) { p.ExcludeTools = []string{"Re*"} }, nil},
-		{"with inputs", func(p *ClearToolResults) { p.ClearToolInputs = true }, []string{"clear@6 m2", "clear@6 m4", "truncate@6 m1", "truncate@6 m3"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.RoundsOf(5, 400)
-			p := clientClearing(tt.change)
-			p.Trigger = langchainCount(langchainList(c, len(c.Messages)-1)) - 1
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineClearToolResults(), p)).All()
-			stagetest.Same(t, tt.want, r.Edits())
-			for _, e := range r.View.Edits() {
-				if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
-					t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)
-				}
+	must.Rows(t, `
+# name | change | want
+all but three    | ""                      | clear@6 m2, clear@6 m4
+all but four     | keep: 4                 | clear@6 m2
+all but five     | keep: 5                 | ""
+none is kept     | keep: 0                 | clear@6 m2, clear@6 m4, clear@6 m6, clear@6 m8, clear@6 m10
+one is enough    | clear_at_least: 98      | clear@6 m2
+one is not       | clear_at_least: 99      | clear@6 m2, clear@6 m4
+not all are      | clear_at_least: 1000    | clear@6 m2, clear@6 m4
+another tool     | exclude_tools: [Bash]   | clear@6 m2, clear@6 m4
+an excluded tool | exclude_tools: ['Re*']  | ""
+with inputs      | clear_tool_inputs: true | clear@6 m2, clear@6 m4, truncate@6 m1, truncate@6 m3
+`, func(_, change, theWant string) {
+		c := stagetest.RoundsOf(5, 400)
+		trigger := langchainCount(langchainList(c, len(c.Messages)-1)) - 1
+		r := stagetest.NewRun(t, c, clientClearing(t, "trigger: %d, "+change, trigger)).All()
+		must.Equal(t, r.Edits(), theWant)
+		for _, e := range r.View.Edits() {
+			if want := map[policy.EditKind]string{policy.KindClear: "[cleared]", policy.KindTruncate: "{}"}[e.Kind]; e.New.Text != want {
+				t.Errorf("%s: %q, want %q", e.Kind, e.New.Text, want)
 			}
-		})
-	}
+		}
+	})
 }

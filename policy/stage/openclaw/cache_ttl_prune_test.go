@@ -12,19 +12,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func ttlPruning(change func(*CacheTTLPrune)) *CacheTTLPrune {
-	p := *defineCacheTTLPrune().Params.(*CacheTTLPrune)
-	if change != nil {
-		change(&p)
-	}
-	return &p
-}
-
 // pause goes through a conversation with a pause before its last request, in a window of so many characters.
-func pause(t *testing.T, c *stagetest.Convo, p *CacheTTLPrune, gap time.Duration, window int) *stagetest.Bench {
+func pause(t *testing.T, c *stagetest.Convo, set string, gap time.Duration, window int) *stagetest.Bench {
 	t.Helper()
 	last := len(c.Requests) - 1
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), p))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCacheTTLPrune(), set))
 	r.Window = window / 4
 	r.At = map[int]time.Time{last: c.Messages[c.Requests[last-1].Message].Time.Add(gap)}
 	return r.All()
@@ -55,18 +47,19 @@ func sizeOfAll(chars ...int) int {
 
 func TestCacheTTLPruneGap(t *testing.T) {
 	for _, tt := range []struct {
-		gap, ttl time.Duration
-		want     []string
+		gap  time.Duration
+		ttl  string
+		want string
 	}{
-		{5*time.Minute - time.Millisecond, 5 * time.Minute, nil},
-		{5 * time.Minute, 5 * time.Minute, []string{"truncate@5 m2"}},
-		{5*time.Minute + time.Millisecond, 5 * time.Minute, []string{"truncate@5 m2"}},
-		{time.Hour - 1, time.Hour, nil},
-		{time.Hour, time.Hour, []string{"truncate@5 m2"}},
-		{time.Hour, 0, nil},
+		{5*time.Minute - time.Millisecond, "5m", ""},
+		{5 * time.Minute, "5m", "truncate@5 m2"},
+		{5*time.Minute + time.Millisecond, "5m", "truncate@5 m2"},
+		{time.Hour - 1, "1h", ""},
+		{time.Hour, "1h", "truncate@5 m2"},
+		{time.Hour, "0s", ""},
 	} {
-		r := pause(t, longResults(10000), ttlPruning(func(p *CacheTTLPrune) { p.TTL = tt.ttl }), tt.gap, 30000)
-		stagetest.Same(t, tt.want, r.Edits(), tt.gap, tt.ttl)
+		r := pause(t, longResults(10000), "ttl: "+tt.ttl, tt.gap, 30000)
+		must.Equal(t, r.Edits(), tt.want, tt.gap, tt.ttl)
 	}
 }
 
@@ -85,55 +78,59 @@ func TestCacheTTLPruneClock(t *testing.T) {
 }
 
 func TestCacheTTLPruneRatios(t *testing.T) {
-	trims := []string{"truncate@6 m2", "truncate@6 m4"}
+	trims := "truncate@6 m2, truncate@6 m4"
 	left := 1500 + len("\n...\n") + 1500 + len("\n\n[Tool result trimmed: kept first 1500 chars and last 1500 chars of 40000 chars.]")
 	for _, tt := range []struct {
 		name   string
 		chars  []int
 		window int
-		change func(*CacheTTLPrune)
-		want   []string
+		change string
+		want   string
 	}{
-		{"below 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972)*10/3 + 4, nil, nil},
-		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, nil, []string{"truncate@6 m2", "truncate@6 m4"}},
-		{"trimmed below half", []int{40000, 40000}, 4 * (sizeOfAll(left, left)/2 + 5), func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, trims},
-		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"truncate@6 m4", "clear@6 m2"}},
-		{"there is too little to clear", []int{40000, 40000}, 4000, nil, trims},
-		{"just too little", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2*left + 1 }, trims},
-		{"just enough", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 2 * left }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"never cleared", []int{40000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars, p.HardClear = 0, false }, trims},
-		{"cleared, not trimmed", []int{4000, 40000}, 4000, func(p *CacheTTLPrune) { p.MinPrunableChars = 0 }, []string{"clear@6 m2", "clear@6 m4"}},
-		{"short ones stay", []int{4000, 4001}, 20000, nil, []string{"truncate@6 m4"}},
-		{"nothing would be saved", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2001 }, nil},
-		{"something would be", []int{4001, 4001}, 20000, func(p *CacheTTLPrune) { p.SoftHeadChars, p.SoftTailChars = 2000, 2000 }, trims},
-		{"another tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "*ash"} }, nil},
-		{"this tool", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools = []string{"exec", "R*D"} }, trims},
-		{"excluded", []int{40000, 40000}, 100000, func(p *CacheTTLPrune) { p.Tools, p.ExcludeTools = []string{"*"}, []string{"read"} }, nil},
+		{"below 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972)*10/3 + 4, "", ""},
+		{"at 30 %", []int{40000, 39972}, sizeOfAll(40000, 39972) * 10 / 3, "", "truncate@6 m2, truncate@6 m4"},
+		{"trimmed below half", []int{40000, 40000}, 4 * (sizeOfAll(left, left)/2 + 5), "min_prunable_chars: 0", trims},
+		{"trimmed to half, the oldest goes", []int{40000, 40000}, 2 * sizeOfAll(left, left) / 4 * 4, "min_prunable_chars: 0", "truncate@6 m4, clear@6 m2"},
+		{"there is too little to clear", []int{40000, 40000}, 4000, "", trims},
+		{"just too little", []int{40000, 40000}, 4000, fmt.Sprint("min_prunable_chars: ", 2*left+1), trims},
+		{"just enough", []int{40000, 40000}, 4000, fmt.Sprint("min_prunable_chars: ", 2*left), "clear@6 m2, clear@6 m4"},
+		{"never cleared", []int{40000, 40000}, 4000, "min_prunable_chars: 0, hard_clear: false", trims},
+		{"cleared, not trimmed", []int{4000, 40000}, 4000, "min_prunable_chars: 0", "clear@6 m2, clear@6 m4"},
+		{"short ones stay", []int{4000, 4001}, 20000, "", "truncate@6 m4"},
+		{"nothing would be saved", []int{4001, 4001}, 20000, "soft_head_chars: 2000, soft_tail_chars: 2001", ""},
+		{"something would be", []int{4001, 4001}, 20000, "soft_head_chars: 2000, soft_tail_chars: 2000", trims},
+		{"another tool", []int{40000, 40000}, 100000, "tools: [exec, '*ash']", ""},
+		{"this tool", []int{40000, 40000}, 100000, "tools: [exec, 'R*D']", trims},
+		{"excluded", []int{40000, 40000}, 100000, "tools: ['*'], exclude_tools: [read]", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := pause(t, longResults(tt.chars...), ttlPruning(tt.change), time.Hour, tt.window)
-			stagetest.Same(t, tt.want, r.Edits())
+			r := pause(t, longResults(tt.chars...), tt.change, time.Hour, tt.window)
+			must.Equal(t, r.Edits(), tt.want)
 		})
 	}
 	// The documentation's own figure.
-	for chars, want := range map[int]int{49999: 0, 50000: 1} {
-		r := pause(t, longResults(chars), ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars = 100000 }), time.Hour, 4000)
-		stagetest.Same(t, want, len(r.View.Edits()), chars, r.Edits())
-	}
+	must.Rows(t, `
+# chars | want
+49999 | 0
+50000 | 1
+`, func(chars, want int) {
+		r := pause(t, longResults(chars), "soft_max_chars: 100000", time.Hour, 4000)
+		must.Equal(t, len(r.View.Edits()), want, chars, r.Edits())
+	})
 }
 
 // Results from the newest three assistant messages on stay, and where there are not three, all do.
 func TestCacheTTLPruneAssistants(t *testing.T) {
 	must.Rows(t, `
-0 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6", "truncate@5 m8"]
-1 | ["truncate@5 m2", "truncate@5 m4", "truncate@5 m6"]
-2 | ["truncate@5 m2", "truncate@5 m4"]
-3 | ["truncate@5 m2"]
-4 | null
-5 | null
-`, func(keep int, want []string) {
-		r := pause(t, stagetest.RoundsOf(4, 10000), ttlPruning(func(p *CacheTTLPrune) { p.KeepLastAssistants = keep }), time.Hour, 40000)
-		stagetest.Same(t, want, r.Edits(), keep)
+0 | truncate@5 m2, truncate@5 m4, truncate@5 m6, truncate@5 m8
+1 | truncate@5 m2, truncate@5 m4, truncate@5 m6
+2 | truncate@5 m2, truncate@5 m4
+3 | truncate@5 m2
+4 | ""
+5 | ""
+`, func(keep int, want string) {
+		r := pause(t, stagetest.RoundsOf(4, 10000), fmt.Sprint("keep_last_assistants: ", keep), time.Hour, 40000)
+		must.Equal(t, r.Edits(), want, keep)
 	})
 }
 
@@ -159,8 +156,8 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 				c.Play(`assistant say done; prompt next`)
 			}
 			c.Play(`assistant say done`)
-			r := pause(t, c, ttlPruning(func(p *CacheTTLPrune) { p.SoftMaxChars, p.SoftHeadChars, p.SoftTailChars = 8, 4, 3 }), time.Hour, 8000)
-			stagetest.Same(t, tt.want, r.Shown(at))
+			r := pause(t, c, "soft_max_chars: 8, soft_head_chars: 4, soft_tail_chars: 3", time.Hour, 8000)
+			must.Equal(t, r.Shown(at), tt.want)
 		})
 	}
 	// An image of a short result becomes words too.
@@ -169,8 +166,8 @@ func TestCacheTTLPruneTrim(t *testing.T) {
 	for range 4 {
 		c.Play(`assistant say done`)
 	}
-	r := pause(t, c, ttlPruning(nil), time.Hour, 20000)
-	stagetest.Same(t, "above\n[image removed during context pruning]\nbelow", r.Shown(at))
+	r := pause(t, c, "", time.Hour, 20000)
+	must.Equal(t, r.Shown(at), "above\n[image removed during context pruning]\nbelow")
 }
 
 func TestCacheTTLPruneChars(t *testing.T) {
@@ -184,7 +181,7 @@ func TestCacheTTLPruneChars(t *testing.T) {
 		c.Answers(stagetest.Results("a", "123", stagetest.Image, "4567", stagetest.Image)):             7 + 2*8000,
 		c.User(session.ClassPrompt, stagetest.Say("😀"), stagetest.Block(jsonl.KindImage, "image", "")): 2 + 8000,
 	} {
-		stagetest.Same(t, want, openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)), m)
+		must.Equal(t, openclawChars(stagetest.NewRun(t, c).View, policy.ItemID(m)), want, m)
 	}
 }
 
@@ -211,7 +208,7 @@ a*a     | aa           | true
 ""      | x            | false
 a**b    | ab           | true
 `, func(pattern, name string, want bool) {
-		stagetest.Same(t, want, glob(pattern, name), name, pattern)
+		must.Equal(t, glob(pattern, name), want, name, pattern)
 	})
 }
 
@@ -228,6 +225,6 @@ func TestLimits(t *testing.T) {
 		for _, l := range (&policy.StageConfig{Definition: d, Params: p}).Limits(policy.Circumstances{Window: 200000}).List {
 			got = append(got, l.Tokens)
 		}
-		stagetest.Same(t, want, got, soft, hard)
+		must.Equal(t, got, want, soft, hard)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
@@ -135,7 +136,7 @@ func TestUpstream(t *testing.T) {
 					}
 				}
 			}
-			stagetest.Same(t, want, got, tt.Seed, k+1)
+			must.Equal(t, got, want, tt.Seed, k+1)
 			for _, x := range tt.Changed[k] {
 				if x.Cleared {
 					clears++

@@ -17,7 +17,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // oracleCase is one input with the answers of OpenCode's own code.
@@ -152,7 +151,7 @@ func (c *oracleCase) check(t *testing.T) (count, byHand int) {
 			case !expected:
 				t.Errorf("%s: %q is answered but not expected", name, key)
 			default:
-				stagetest.Same(t, want, answer, name, key)
+				must.Equal(t, answer, want, name, key)
 			}
 		}
 	}

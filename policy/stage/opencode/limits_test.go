@@ -7,34 +7,31 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 // A provider's limits are those of the newest table that is no later than the day.
 func TestLimits(t *testing.T) {
 	find := limits()
-	for _, c := range []struct {
-		provider, model, day string
-		want                 policy.ModelLimits
-	}{
-		{"github-copilot", "claude-sonnet-4.6", "2026-04-13", policy.ModelLimits{Context: 200000, Input: 128000, Output: 32000}},
-		{"github-copilot", "claude-sonnet-4.6", "2026-03-22", policy.ModelLimits{Context: 128000, Output: 32000}},
-		{"github-copilot", "claude-sonnet-4.6", "2026-02-18", policy.ModelLimits{Context: 128000, Output: 32000}}, // the oldest that has it
-		{"github-copilot", "claude-sonnet-4.6", "", policy.ModelLimits{Context: 200000, Input: 168000, Output: 32000}},
-		{"openai", "gpt-5.3-codex", "2026-02-16", policy.ModelLimits{Context: 400000, Input: 272000, Output: 128000}},
-		{"anthropic", "claude-opus-4-5", "2026-02-16", policy.ModelLimits{Context: 200000, Output: 64000}},
-		{"anthropic", "claude-sonnet-4.6", "2026-04-13", policy.ModelLimits{}}, // Copilot's name
-		{"", "gpt-5.3-codex", "2026-02-16", policy.ModelLimits{}},
-	} {
+	must.Rows(t, `
+# provider | model | day | want
+github-copilot | claude-sonnet-4.6 | 2026-04-13 | {"Context":200000,"Input":128000,"Output":32000}
+github-copilot | claude-sonnet-4.6 | 2026-03-22 | {"Context":128000,"Output":32000}
+github-copilot | claude-sonnet-4.6 | 2026-02-18 | {"Context":128000,"Output":32000}  # the oldest that has it
+github-copilot | claude-sonnet-4.6 | ""         | {"Context":200000,"Input":168000,"Output":32000}
+openai         | gpt-5.3-codex     | 2026-02-16 | {"Context":400000,"Input":272000,"Output":128000}
+anthropic      | claude-opus-4-5   | 2026-02-16 | {"Context":200000,"Output":64000}
+anthropic      | claude-sonnet-4.6 | 2026-04-13 | {}  # Copilot's name
+""             | gpt-5.3-codex     | 2026-02-16 | {}
+`, func(provider, model, theDay string, want policy.ModelLimits) {
 		var day time.Time
-		if c.day != "" {
+		if theDay != "" {
 			var err error
-			if day, err = time.Parse(time.DateOnly, c.day); err != nil {
+			if day, err = time.Parse(time.DateOnly, theDay); err != nil {
 				t.Fatal(err)
 			}
 		}
-		stagetest.Same(t, c.want, find(c.provider, c.model, day), c.provider, c.model, c.day)
-	}
+		must.Equal(t, find(provider, model, day), want, provider, model, theDay)
+	})
 }
 
 // The table is sound: days rise, rows are of releases in their order, and no limit is negative.

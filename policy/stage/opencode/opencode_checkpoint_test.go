@@ -23,32 +23,26 @@ func checkpointing(rules string) *OpencodeCheckpoint {
 
 // Case 1 and 2: the last response's total and what came after it, results included, are compared with the limit.
 func TestCheckpointDue(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		usage  jsonl.Usage
-		result int
-		want   map[string]bool
-	}{
-		{"168,000", jsonl.Usage{Input: 1000, CacheRead: 160000, CacheWrite: 5000, Output: 2000}, -1, map[string]bool{"2.0.3": true, "2.0.21": false}},
-		{"180,000 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35990, map[string]bool{"2.0.3": true, "2.0.21": true}},
-		{"179,999 with a result", jsonl.Usage{Input: 2, CacheRead: 150000, CacheWrite: 20000, Output: 1000}, 35989, map[string]bool{"2.0.3": true, "2.0.21": false}},
-	} {
+	must.Rows(t, `
+# name | usage | result | want
+168,000               | {"CacheRead":160000,"CacheWrite":5000,"Input":1000,"Output":2000} | -1    | {"2.0.21":false,"2.0.3":true}
+180,000 with a result | {"CacheRead":150000,"CacheWrite":20000,"Input":2,"Output":1000} | 35990 | {"2.0.21":true,"2.0.3":true}
+179,999 with a result | {"CacheRead":150000,"CacheWrite":20000,"Input":2,"Output":1000} | 35989 | {"2.0.21":false,"2.0.3":true}
+`, func(name string, usage jsonl.Usage, result int, want map[string]bool) {
 		for _, rules := range checkpointRules {
 			c := stagetest.Talk(`prompt "go on"`)
-			if tt.result < 0 {
+			if result < 0 {
 				c.Play(`assistant say done; prompt x`)
 			} else {
-				c.Play(`assistant use a read; answers result a x*%d`, tt.result)
+				c.Play(`assistant use a read; answers result a x*%d`, result)
 			}
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
-			r.Last, r.MaxOutput = policy.Response{Usage: tt.usage, Known: true, Message: 1}, 64000
+			r.Join()
+			r.Last, r.MaxOutput = policy.Response{Usage: usage, Known: true, Message: 1}, 64000
 			r.Fire(policy.Prepare, 1, policy.Context{})
-			stagetest.Same(t, tt.want[rules], r.View.Epoch() > 0, tt.name, rules)
+			must.Equal(t, r.View.Epoch() > 0, want[rules], name, rules)
 		}
-	}
+	})
 }
 
 // Case 3, and the table of section 10.
@@ -71,7 +65,7 @@ func TestCheckpointLimits(t *testing.T) {
 			if !ok {
 				got = -1
 			}
-			stagetest.Same(t, tt.want[i], got, rules, tt)
+			must.Equal(t, got, tt.want[i], rules, tt)
 		}
 	}
 }
@@ -84,9 +78,7 @@ func TestCheckpointAnchor(t *testing.T) {
 			c.Messages[3].Model = "gpt-6-sol"
 			c.Play(`prompt x*40`)
 			r := stagetest.NewRun(t, c)
-			for m := range c.Messages {
-				r.View.Join(m)
-			}
+			r.Join()
 			stage := must.Get(defineOpencodeCheckpoint().New(checkpointing(rules)))(t)
 			s := stage.(*opencodeCheckpoint)
 			at := &policy.Context{View: r.View, Model: c.Messages[1].Model}
@@ -102,7 +94,7 @@ func TestCheckpointAnchor(t *testing.T) {
 			if failed {
 				want = 10210
 			}
-			stagetest.Same(t, want, s.used(at), rules, failed)
+			must.Equal(t, s.used(at), want, rules, failed)
 		}
 	}
 }
@@ -116,7 +108,7 @@ func TestCheckpointNoUsage(t *testing.T) {
 	stage := must.Get(defineOpencodeCheckpoint().New(checkpointing("2.0.21")))(t)
 	s := stage.(*opencodeCheckpoint)
 	s.sums.Follow(r.View)
-	stagetest.Same(t, 6050, s.used(&policy.Context{View: r.View, Overhead: 1550}))
+	must.Equal(t, s.used(&policy.Context{View: r.View, Overhead: 1550}), 6050)
 }
 
 // Cases 6 to 10: which of the messages stay as text, by name and estimate.
@@ -154,7 +146,7 @@ func TestCheckpointTail(t *testing.T) {
 		if from := checkpointing("2.0.21").kept(list, tt.again); from < len(list) {
 			got, _, _ = strings.Cut(tt.list[from], " ")
 		}
-		stagetest.Same(t, tt.want, got, tt.name)
+		must.Equal(t, got, tt.want, tt.name)
 	}
 }
 
@@ -173,16 +165,14 @@ func TestCheckpointView(t *testing.T) {
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing("2.0.21")))
 	r.Overhead = 1000
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	input := 1000 + 681
 	for m := range 3 {
 		input += r.View.Weight(policy.ItemID(m))
 	}
 	r.Fire(policy.Manual, 2, policy.Context{})
 	want := []string{"user: \n</summary>\n\n<recent-context>\n[User]: d\n\n[Assistant]: e\n</recent-context>\n</conversation-checkpoint>"}
-	stagetest.Same(t, want, texts(r))
+	must.Equal(t, texts(r), want)
 	call := r.View.Edits()[0].Call
 	if call.Output != 5000 || call.Input != input || call.Cut == nil || call.Cut.Item != 3 || call.Prefix != "session" || call.Prompt != 681 {
 		t.Errorf("%+v, want input %d cut at 3", call, input)
@@ -211,36 +201,33 @@ func TestCheckpointCutAndOverflow(t *testing.T) {
 		p.Auto = auto
 		c := stagetest.Small(2)
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), p))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Overhead = 200001
 		r.Last = policy.Response{Usage: jsonl.Usage{Input: 1000}, Known: true, Message: 1}
 		r.Fire(policy.Prepare, 1, policy.Context{})
 		r.Fire(policy.Prepare, 1, policy.Context{})
-		stagetest.Same(t, map[bool]int{true: 1}[auto], len(r.View.Edits()), auto)
+		must.Equal(t, len(r.View.Edits()), map[bool]int{true: 1}[auto], auto)
 	}
 }
 
 // A request that is too large is sent as text from 2.0.21 on, below the limit, and once by 2.0.3.
 func TestCheckpointTooLarge(t *testing.T) {
-	for rules, want := range map[string]struct {
-		kind  policy.EditKind
-		input int
-	}{"2.0.3": {policy.KindFail, 0}, "2.0.21": {policy.KindSummarize, 180000 - 42}} {
+	must.Rows(t, `
+# rules | kind | input
+2.0.3  | fail      | 0
+2.0.21 | summarize | 179958
+`, func(rules string, kind policy.EditKind, input int) {
 		c := stagetest.Talk(`prompt go`)
 		for range 30 {
 			c.Play(`assistant say x*36000`)
 		}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCheckpoint(), checkpointing(rules)))
 		r.MaxOutput = 64000
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Prepare, 1, policy.Context{})
 		e := r.View.Edits()[0]
-		if e.Kind != want.kind || e.Call != nil && e.Call.Input != want.input {
+		if e.Kind != kind || e.Call != nil && e.Call.Input != input {
 			t.Errorf("%s: %s %+v", rules, e.Kind, e.Call)
 		}
-	}
+	})
 }

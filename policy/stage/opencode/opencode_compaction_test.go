@@ -10,57 +10,44 @@ import (
 	"github.com/ctxkit/ctxkit/policy/view"
 )
 
-func overflow(change func(*OpencodeCompaction)) *OpencodeCompaction {
-	p := *defineOpencodeCompaction().Params.(*OpencodeCompaction)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func overflow(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineOpencodeCompaction()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 5000}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 func TestOpencodeOverflow(t *testing.T) {
-	newest := func(p *OpencodeCompaction) { p.Count = "1.18" }
-	limited := func(count string, reserved int) func(*OpencodeCompaction) {
-		limit := 150000
-		return func(p *OpencodeCompaction) { p.Count, p.Reserved, p.InputLimit = count, reserved, &limit }
-	}
-	tests := []struct {
-		name   string
-		change func(*OpencodeCompaction)
-		usage  jsonl.Usage
-		want   bool
-	}{
-		// Section 4: the model's own input limit counts in place of the context, less the reserve from 1.18 on.
-		{"input limit", limited("1.1.36", unset), jsonl.Usage{Input: 150000}, false},
-		{"input limit, one more", limited("1.1.36", 50000), jsonl.Usage{Input: 150001}, true},
-		{"1.18: input limit less 20,000", limited("1.18", unset), jsonl.Usage{Input: 130000}, true},
-		{"1.18: one less", limited("1.18", unset), jsonl.Usage{Input: 129999}, false},
-		{"1.18: input limit less reserved", limited("1.18", 50000), jsonl.Usage{Input: 100000}, true},
-		{"1.18: reserved, one less", limited("1.18", 50000), jsonl.Usage{Input: 99999}, false},
-		{"168,000 of 168,000", nil, jsonl.Usage{Input: 8000, CacheRead: 150000, Output: 10000}, false},
-		{"168,001", nil, jsonl.Usage{Input: 8001, CacheRead: 150000, Output: 10000}, true},
-		{"cache writes do not count", nil, jsonl.Usage{Input: 8000, CacheRead: 150000, CacheWrite: 30000, Output: 10000}, false},
-		{"off", func(p *OpencodeCompaction) { p.Auto = false }, jsonl.Usage{Input: 199000}, false},
-		{"1.18: 167,999", newest, jsonl.Usage{Input: 7999, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, false},
-		{"1.18: 168,000, writes included", newest, jsonl.Usage{Input: 8000, CacheRead: 100000, CacheWrite: 50000, Output: 10000}, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c := stagetest.Uses(1)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), overflow(tt.change)))
-			for m := range 3 {
-				r.View.Join(m)
-			}
-			r.Last = policy.Response{Usage: tt.usage, Known: true, Message: 1}
-			r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, tt.want, r.View.Epoch() > 0, "compacted")
-			// The same response is answered once.
-			n := len(r.View.Edits())
-			r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-			must.Equal(t, len(r.View.Edits()), n)
-		})
-	}
+
+	must.Rows(t, `
+# name | change | usage | want
+# Section 4: the model's own input limit counts in place of the context, less the reserve from 1.18 on.
+input limit                     | count: '1.1.36', input_limit: 150000, reserved: -1 | {"Input":150000} | false
+input limit, one more           | count: '1.1.36', input_limit: 150000, reserved: 50000 | {"Input":150001} | true
+1.18: input limit less 20,000   | count: '1.18', input_limit: 150000, reserved: -1 | {"Input":130000} | true
+1.18: one less                  | count: '1.18', input_limit: 150000, reserved: -1 | {"Input":129999} | false
+1.18: input limit less reserved | count: '1.18', input_limit: 150000, reserved: 50000 | {"Input":100000} | true
+1.18: reserved, one less        | count: '1.18', input_limit: 150000, reserved: 50000 | {"Input":99999}  | false
+168,000 of 168,000              | ""            | {"CacheRead":150000,"Input":8000,"Output":10000} | false
+168,001                         | ""            | {"CacheRead":150000,"Input":8001,"Output":10000} | true
+cache writes do not count       | ""            | {"CacheRead":150000,"CacheWrite":30000,"Input":8000,"Output":10000} | false
+off                             | auto: false   | {"Input":199000} | false
+1.18: 167,999                   | count: '1.18' | {"CacheRead":100000,"CacheWrite":50000,"Input":7999,"Output":10000} | false
+1.18: 168,000, writes included  | count: '1.18' | {"CacheRead":100000,"CacheWrite":50000,"Input":8000,"Output":10000} | true
+`, func(_, change string, usage jsonl.Usage, want bool) {
+		c := stagetest.Uses(1)
+		r := stagetest.NewRun(t, c, overflow(t, change))
+		for m := range 3 {
+			r.View.Join(m)
+		}
+		r.Last = policy.Response{Usage: usage, Known: true, Message: 1}
+		r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
+		must.Equal(t, r.View.Epoch() > 0, want, "compacted")
+		// The same response is answered once.
+		n := len(r.View.Edits())
+		r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
+		must.Equal(t, len(r.View.Edits()), n)
+	})
 }
 
 func TestOpencodeCompactionView(t *testing.T) {
@@ -77,7 +64,7 @@ on overflow | false | ["user: What did we do so far?","assistant: ","user: Conti
 by hand     | true  | ["user: What did we do so far?","assistant: "]
 `, func(name string, manual bool, want []string) {
 		t.Run(name, func(t *testing.T) {
-			r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(), overflow(nil)))
+			r := stagetest.NewRun(t, stagetest.Uses(1), overflow(t, ""))
 			for m := range 3 {
 				r.View.Join(m)
 			}
@@ -87,7 +74,7 @@ by hand     | true  | ["user: What did we do so far?","assistant: "]
 			} else {
 				r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
 			}
-			stagetest.Same(t, want, texts(r))
+			must.Equal(t, texts(r), want)
 			if v := view.CheckAPI(r.View); v != nil {
 				t.Errorf("%v", v)
 			}
@@ -107,55 +94,57 @@ func TestOpencodeSummarisedOutput(t *testing.T) {
 8000  | 500
 80000 | 500
 `, func(n, want int) {
-		for count, prompt := range map[string]int{"1.18": 537, "1.18.3": 225} {
+		must.Rows(t, `
+# count | prompt
+1.18   | 537
+1.18.3 | 225
+`, func(count string, prompt int) {
 			c := stagetest.Talk(`prompt x*8004; call a Read %d; assistant say x*8000`, n)
-			p := keeping(count, 0, -1)
+			p := keeping(t, count, 0, -1)
 			p.Prompt = prompt
 			want := 2001 + 4 + want + 2000 + prompt
-			stagetest.Same(t, want, compacted(t, c, p).View.Edits()[0].Call.Input, count, n)
-		}
+			must.Equal(t, compacted(t, c, p).View.Edits()[0].Call.Input, want, count, n)
+		})
 	})
 }
 
 func TestOpencodeSummaryCall(t *testing.T) {
-	for _, tt := range []struct {
-		count         string
-		prompt, input int
-	}{
-		{"1.1.36", 225, 0}, // the engine counts the view and the prompt
-		{"1.18", 537, 1 + 20*9 + 537},
-	} {
+	must.Rows(t, `
+# count | prompt | input
+1.1.36 | 225 | 0  # the engine counts the view and the prompt
+1.18   | 537 | 718
+`, func(count string, prompt, input int) {
 		p := defineOpencodeCompaction().Params.(*OpencodeCompaction)
-		p.Count, p.Prompt = tt.count, tt.prompt
-		if call := compacted(t, stagetest.Small(20), p).View.Edits()[0].Call; call.Prompt != tt.prompt || call.Input != tt.input {
-			t.Errorf("%+v, want %+v", call, tt)
+		p.Count, p.Prompt = count, prompt
+		if call := compacted(t, stagetest.Small(20), p).View.Edits()[0].Call; call.Prompt != prompt || call.Input != input {
+			t.Errorf("%+v, want %+v", call, count)
 		}
-	}
+	})
 }
 
 // TestOutputTokenMax: 1.1.36 goes by the variable at both tests, 1.18 only before a request (section 4.1).
 func TestOutputTokenMax(t *testing.T) {
-	for _, tt := range []struct {
-		count            string
-		max, used        int
-		respond, prepare bool
-	}{
-		{"1.1.36", 50000, 150000, false, false}, {"1.1.36", 50000, 150001, true, true},
-		{"1.1.36", 10000, 190000, false, false}, {"1.1.36", 10000, 190001, true, true},
-		{"1.18", 50000, 149999, false, false}, {"1.18", 50000, 150000, false, true},
-		{"1.18", 10000, 167999, false, false}, {"1.18", 10000, 168000, true, true},
-	} {
-		r := stagetest.NewRun(t, stagetest.Uses(1), stagetest.Start(t, defineOpencodeCompaction(),
-			overflow(func(p *OpencodeCompaction) { p.Count, p.OutputMax = tt.count, tt.max })))
+	must.Rows(t, `
+# count | max | used | respond | prepare
+1.1.36 | 50000 | 150000 | false | false
+1.1.36 | 50000 | 150001 | true  | true
+1.1.36 | 10000 | 190000 | false | false
+1.1.36 | 10000 | 190001 | true  | true
+1.18   | 50000 | 149999 | false | false
+1.18   | 50000 | 150000 | false | true
+1.18   | 10000 | 167999 | false | false
+1.18   | 10000 | 168000 | true  | true
+`, func(count string, max, used int, theRespond, thePrepare bool) {
+		r := stagetest.NewRun(t, stagetest.Uses(1), overflow(t, "count: '%v', output_token_max: %v", count, max))
 		for m := range 3 {
 			r.View.Join(m)
 		}
-		r.Last = policy.Response{Usage: jsonl.Usage{Input: tt.used}, Known: true, Message: 1}
+		r.Last = policy.Response{Usage: jsonl.Usage{Input: used}, Known: true, Message: 1}
 		r.Fire(policy.Respond, 1, policy.Context{MaxOutput: 64000})
 		respond := len(r.View.Edits()) > 0
 		r.Fire(policy.Prepare, 1, policy.Context{MaxOutput: 64000})
-		if prepare := len(r.View.Edits()) > 0; respond != tt.respond || prepare != tt.prepare {
-			t.Errorf("%s, at most %d, %d used: %t where the step ended, %t before the request", tt.count, tt.max, tt.used, respond, prepare)
+		if prepare := len(r.View.Edits()) > 0; respond != theRespond || prepare != thePrepare {
+			t.Errorf("%s, at most %d, %d used: %t where the step ended, %t before the request", count, max, used, respond, prepare)
 		}
-	}
+	})
 }

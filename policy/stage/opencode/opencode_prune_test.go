@@ -11,12 +11,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func pruning(change func(*OpencodePrune)) *OpencodePrune {
-	p := *defineOpencodePrune().Params.(*OpencodePrune)
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func pruning(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, defineOpencodePrune(), set, args...)
 }
 
 // prompts is a conversation of answered prompts, each with results of the given tokens.
@@ -34,43 +31,37 @@ func prompts(turns ...[]int) (c *stagetest.Convo, at map[string]int) {
 }
 
 func TestOpencodePrune(t *testing.T) {
-	tests := []struct {
-		name   string
-		change func(*OpencodePrune)
-		turns  [][]int
-		want   []string // cleared, newest first
-	}{
-		{"the definition's example", nil, [][]int{{25000, 30000, 15000}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"two turns are protected", nil, [][]int{{90000}, {90000}}, nil},
-		{"a long run under one prompt", nil, [][]int{{30000, 30000, 30000, 30000}}, nil},
-		{"exactly 40,000 are kept", nil, [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
-		{"the one that crosses goes whole", nil, [][]int{{1, 40001}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"20,000 saved are not enough", nil, [][]int{{20000, 40000}, {1}, {1}}, nil},
-		{"20,001 are", nil, [][]int{{20001, 40000}, {1}, {1}}, []string{"1.1"}},
-		{"empty outputs behind the crossing too", nil, [][]int{{0, 50000}, {1}, {1}}, []string{"1.2", "1.1"}},
-		{"a protected tool is passed over", func(p *OpencodePrune) { p.ProtectedTools = []string{"bash"} }, [][]int{{90000, 90000}, {1}, {1}}, nil},
-		{"switched off", func(p *OpencodePrune) { p.Auto = false }, [][]int{{90000, 90000}, {1}, {1}}, nil},
-		{"protect 0, minimum 0", func(p *OpencodePrune) { p.Protect, p.Minimum = 0, 0 }, [][]int{{1}, {1}, {1}}, []string{"1.1"}},
-		{"one turn protected", func(p *OpencodePrune) { p.Turns = 1 }, [][]int{{50000}, {1}}, []string{"1.1"}},
-		// The walk stops at what was pruned before.
-		{"a frontier", nil, [][]int{{30000, 50000}, {1}, {1}, {70000}, {1}, {1}}, []string{"1.2", "1.1", "4.1", "3.1", "2.1"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			c, at := prompts(tt.turns...)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(tt.change))).All()
-			ids := map[policy.ItemID]string{}
-			for id, m := range at {
-				ids[policy.ItemID(m)] = id
-			}
-			var got []string
-			for _, e := range r.View.Edits() {
-				got = append(got, ids[e.Target.Item])
-				stagetest.Same(t, "[Old tool result content cleared]", e.New.Text)
-			}
-			stagetest.Same(t, tt.want, got)
-		})
-	}
+
+	must.Rows(t, `
+# name | change | turns | want
+the definition's example        | ""                      | [[25000,30000,15000],[1],[1]] | ["1.2", "1.1"]
+two turns are protected         | ""                      | [[90000],[90000]]             | null
+a long run under one prompt     | ""                      | [[30000,30000,30000,30000]]   | null
+exactly 40,000 are kept         | ""                      | [[20001,40000],[1],[1]]       | ["1.1"]
+the one that crosses goes whole | ""                      | [[1,40001],[1],[1]]           | ["1.2", "1.1"]
+20,000 saved are not enough     | ""                      | [[20000,40000],[1],[1]]       | null
+20,001 are                      | ""                      | [[20001,40000],[1],[1]]       | ["1.1"]
+empty outputs behind the crossing too | ""                      | [[0,50000],[1],[1]]           | ["1.2", "1.1"]
+a protected tool is passed over | protected_tools: [bash] | [[90000,90000],[1],[1]]       | null
+switched off                    | auto: false             | [[90000,90000],[1],[1]]       | null
+protect 0, minimum 0            | protect: 0, minimum: 0  | [[1],[1],[1]]                 | ["1.1"]
+one turn protected              | turns: 1                | [[50000],[1]]                 | ["1.1"]
+# The walk stops at what was pruned before.
+a frontier                      | ""                      | [[30000,50000],[1],[1],[70000],[1],[1]] | ["1.2", "1.1", "4.1", "3.1", "2.1"]
+`, func(_, change string, turns [][]int, want []string) {
+		c, at := prompts(turns...)
+		r := stagetest.NewRun(t, c, pruning(t, change)).All()
+		ids := map[policy.ItemID]string{}
+		for id, m := range at {
+			ids[policy.ItemID(m)] = id
+		}
+		var got []string
+		for _, e := range r.View.Edits() {
+			got = append(got, ids[e.Target.Item])
+			must.Equal(t, e.New.Text, "[Old tool result content cleared]")
+		}
+		must.Equal(t, got, want)
+	})
 }
 
 // Results of parallel calls are visited in the order of the calls, however they came, as OpenCode has them.
@@ -81,12 +72,12 @@ func TestOpencodePruneOrder(t *testing.T) {
 	for range 2 {
 		c.Play(`prompt go; assistant say done`)
 	}
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
+	r := stagetest.NewRun(t, c, pruning(t, "")).All()
 	var got []policy.ItemID
 	for _, e := range r.View.Edits() {
 		got = append(got, e.Target.Item)
 	}
-	stagetest.Same(t, []policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)}, got)
+	must.Equal(t, got, []policy.ItemID{policy.ItemID(at - 1), policy.ItemID(at)})
 }
 
 // Failed outputs are no completed parts; a failed command is one where the shell reports it so.
@@ -94,8 +85,8 @@ func TestOpencodePruneErrors(t *testing.T) {
 	for _, shell := range []bool{false, true} {
 		c, at := prompts([]int{90000}, []int{1}, []int{1})
 		c.Messages[at["1.1"]].Blocks[0].IsError = true
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(func(p *OpencodePrune) { p.BashErrors = shell }))).All()
-		stagetest.Same(t, shell, len(r.View.Edits()) > 0, "bash_errors")
+		r := stagetest.NewRun(t, c, pruning(t, "bash_errors: %v", shell)).All()
+		must.Equal(t, len(r.View.Edits()) > 0, shell, "bash_errors")
 	}
 }
 
@@ -116,8 +107,8 @@ func TestOpencodePruneUnsent(t *testing.T) {
 	for unsent, want := range []bool{false, true} {
 		c, at := prompts([]int{90000}, []int{1})
 		c.Messages[len(c.Messages)-1].Unsent = unsent
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodePrune(), pruning(nil))).All()
-		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", unsent)
+		r := stagetest.NewRun(t, c, pruning(t, "")).All()
+		must.Equal(t, r.Shown(at["1.1"]) != "", want, unsent)
 	}
 }
 
@@ -144,6 +135,6 @@ false | 1 | false
 			r.View.Join(m)
 		}
 		r.Fire(policy.TurnEnd, len(c.Requests), policy.Context{Final: true})
-		stagetest.Same(t, want, r.Shown(at["1.1"]) != "", request)
+		must.Equal(t, r.Shown(at["1.1"]) != "", want, request)
 	})
 }

@@ -18,17 +18,16 @@ import (
 )
 
 // keeping are the parameters of a compaction that keeps a tail.
-func keeping(count string, turns, budget int) *OpencodeCompaction {
-	return overflow(func(p *OpencodeCompaction) { p.Count, p.TailTurns, p.PreserveRecent = count, turns, budget })
+func keeping(t testing.TB, count string, turns, budget int) *OpencodeCompaction {
+	t.Helper()
+	return &overflow(t, "count: '%v', tail_turns: %v, preserve_recent_tokens: %v", count, turns, budget).Stage.(*opencodeCompaction).OpencodeCompaction
 }
 
 // compacted is a conversation after a compaction by hand.
 func compacted(t *testing.T, c *stagetest.Convo, p *OpencodeCompaction) *stagetest.Bench {
 	t.Helper()
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Fire(policy.Manual, len(c.Requests), policy.Context{MaxOutput: 64000})
 	if v := view.CheckAPI(r.View); v != nil {
 		t.Errorf("%v", v)
@@ -133,8 +132,8 @@ the first that does not fit is the last turn | 200     | [900, 0]   | 900 | 4
 			c.Prompt(x(turn[0]))
 			c.Assistant(stagetest.Say(x(turn[1])))
 			c.Prompt(x(last))
-			r := compacted(t, c, keeping("1.18", -1, budget))
-			stagetest.Same(t, from(c, want), kept(r))
+			r := compacted(t, c, keeping(t, "1.18", -1, budget))
+			must.Equal(t, kept(r), from(c, want))
 		})
 	})
 }
@@ -155,12 +154,12 @@ func TestOpencodeTailDefaultBudget(t *testing.T) {
 `, func(count string, window, want int) {
 		for n, fits := range map[int]bool{4*want + 1: true, 4*want + 2: false} {
 			c := stagetest.Talk(`prompt x*10000; prompt x*%d`, n-55)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(count, -1, -1)))
+			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), keeping(t, count, -1, -1)))
 			r.Window = window
 			r.View.Join(0)
 			r.View.Join(1)
 			r.Fire(policy.Manual, 0, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, fits, len(kept(r)) == 1, count, window, n)
+			must.Equal(t, len(kept(r)) == 1, fits, count, window, n)
 		}
 	})
 }
@@ -187,8 +186,8 @@ func TestOpencodeTailTurns(t *testing.T) {
 			for range 4 {
 				c.Play(`prompt "and now"; assistant say done`)
 			}
-			r := compacted(t, c, keeping(count, turns, 1000))
-			stagetest.Same(t, from(c, 9-2*want), kept(r))
+			r := compacted(t, c, keeping(t, count, turns, 1000))
+			must.Equal(t, kept(r), from(c, 9-2*want))
 		})
 	})
 }
@@ -209,16 +208,14 @@ assistant say well  # 3
 3 | 1 | 4
 `, func(stretch, less, want int) {
 		r := stagetest.NewRun(t, c)
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		var ids []policy.ItemID
 		for _, m := range from(c, stretch) {
 			ids = append(ids, policy.ItemID(m))
 		}
 		budget := sliceEstimate(&policy.Context{View: r.View, Conv: c.Conversation}, ids) - less
-		got := kept(compacted(t, c, keeping("1.18", -1, budget)))
-		stagetest.Same(t, from(c, want), got, stretch, less)
+		got := kept(compacted(t, c, keeping(t, "1.18", -1, budget)))
+		must.Equal(t, got, from(c, want), stretch, less)
 	})
 }
 
@@ -228,7 +225,7 @@ func TestOpencodeTailWhole(t *testing.T) {
 	list, _ := stored(c)
 	whole := sizeOf(t, V1_18_34(), list)
 	for budget, want := range map[int][]int{whole - 1: from(c, 1), whole: nil, whole + 1: nil, 1 << 20: nil} {
-		stagetest.Same(t, want, kept(compacted(t, c, keeping("1.18", -1, budget))), budget, whole)
+		must.Equal(t, kept(compacted(t, c, keeping(t, "1.18", -1, budget))), want, budget, whole)
 	}
 }
 
@@ -258,7 +255,7 @@ assistant say done; prompt thanks
 			whole, tails := sizeOf(t, v, list), map[int]bool{}
 			for turns := -1; turns <= 4; turns++ {
 				for budget := range whole + 2 {
-					p := keeping(count, turns, budget)
+					p := keeping(t, count, turns, budget)
 					tail := v.SelectTail(list, tailModel, p.config())
 					want := from(c, len(c.Messages))
 					if tail.ID != "" {
@@ -299,31 +296,30 @@ assistant say "done again"  # 6
 	rest = rest[4:] // 5 and 6
 	// Both compactions have the budget of the second's whole history. Each turn is rounded on its own.
 	exact := sizeOf(t, v, first) + sizeOf(t, v, []Message{goOn}) + sizeOf(t, v, rest)
-	pair := []string{"compaction", "summary"}
 	for _, tt := range []struct {
 		name   string
 		turns  int
 		budget int
-		want   []string // after the second
+		want   string // after the second
 	}{
-		{"met by the whole history: no tail", -1, exact, pair},
-		{"one less: the end of the oldest turn", -1, exact - 1, append(slices.Clone(pair), "m4", "continue", "m5", "m6")},
-		{"the prompt to go on is a turn", -1, exact - sizeOf(t, v, first), append(slices.Clone(pair), "continue", "m5", "m6")},
-		{"and falls out as one", -1, sizeOf(t, v, rest), append(slices.Clone(pair), "m5", "m6")},
-		{"one turn", 1, 1000, append(slices.Clone(pair), "m5", "m6")},
-		{"two, the prompt to go on among them", 2, 1000, append(slices.Clone(pair), "continue", "m5", "m6")},
-		{"three are the whole history", 3, 1000, pair},
+		{"met by the whole history: no tail", -1, exact, "compaction summary"},
+		{"one less: the end of the oldest turn", -1, exact - 1, "compaction summary m4 continue m5-m6"},
+		{"the prompt to go on is a turn", -1, exact - sizeOf(t, v, first), "compaction summary continue m5-m6"},
+		{"and falls out as one", -1, sizeOf(t, v, rest), "compaction summary m5-m6"},
+		{"one turn", 1, 1000, "compaction summary m5-m6"},
+		{"two, the prompt to go on among them", 2, 1000, "compaction summary continue m5-m6"},
+		{"three are the whole history", 3, 1000, "compaction summary"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := build()
-			p := keeping("1.18", -1, sizeOf(t, v, first))
+			p := keeping(t, "1.18", -1, sizeOf(t, v, first))
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineOpencodeCompaction(), p))
 			for m := range 5 {
 				r.View.Join(m)
 			}
 			r.Last = policy.Response{Usage: jsonl.Usage{Input: 168000}, Known: true, Message: 4}
 			r.Fire(policy.Respond, 2, policy.Context{MaxOutput: 64000})
-			if diff := cmp.Diff([]string{"compaction", "summary", "m3", "m4", "continue"}, stagetest.Order(r)); diff != "" {
+			if diff := cmp.Diff("compaction summary m3-m4 continue", r.Order()); diff != "" {
 				t.Fatalf("-want +got\n%s", diff)
 			}
 			if a := view.CheckAPI(r.View); a != nil {
@@ -331,14 +327,14 @@ assistant say "done again"  # 6
 			}
 			// The prompt of 4,000, the call and its result are summarised.
 			head := 1000 + policy.RoundQuarter(len(`Read{"path":"a"}`)) + 100
-			stagetest.Same(t, head+p.Prompt, r.View.Edits()[0].Call.Input, "the summariser is sent")
+			must.Equal(t, r.View.Edits()[0].Call.Input, head+p.Prompt, "the summariser is sent")
 
 			r.View.Join(5)
 			r.View.Join(6)
 			before := r.View.Tokens()
-			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping("1.18", tt.turns, tt.budget))}
+			r.Stages = []stagetest.Named{stagetest.Start(t, defineOpencodeCompaction(), keeping(t, "1.18", tt.turns, tt.budget))}
 			r.Fire(policy.Manual, 3, policy.Context{MaxOutput: 64000})
-			stagetest.Same(t, tt.want, stagetest.Order(r))
+			must.Equal(t, r.Order(), tt.want)
 			// What is kept is not summarised, nor is the first pair: the summary of 5,000 and the question.
 			head = before - 5000 - policy.RoundQuarter(len(CompactionPrompt))
 			for id := range r.View.Items {
@@ -346,35 +342,31 @@ assistant say "done again"  # 6
 					head -= r.View.Weight(id)
 				}
 			}
-			stagetest.Same(t, head+p.Prompt, r.View.Edits()[1].Call.Input, "the second is sent")
+			must.Equal(t, r.View.Edits()[1].Call.Input, head+p.Prompt, "the second is sent")
 		})
 	}
 }
 
 // A user message of which nothing is sent is a turn, too, of one token.
 func TestOpencodeTailUnsent(t *testing.T) {
-	for _, tt := range []struct {
-		name          string
-		turns, budget int
-		unsent        map[int]int // before which messages, how many
-		want          int         // first message kept, 5 for none
-	}{
-		{"none", 2, 1000, nil, 1},
-		{"before the last prompt", 2, 1000, map[int]int{3: 1}, 3},
-		{"before the prompt before, two", 3, 1000, map[int]int{1: 2}, 1},
-		{"between a prompt and its answer", 2, 1000, map[int]int{4: 1}, 3},
-		{"between both, the last turn alone", 1, 1000, map[int]int{4: 1}, 4},
-		{"more than are taken", 2, 1000, map[int]int{4: 5}, 4},
-		{"the next turn fits without it", 9, 62, nil, 1},
-		{"not with it", 9, 62, map[int]int{3: 1}, 2},
-	} {
+	must.Rows(t, `
+# name | turns | budget | unsent | want
+none                              | 2 | 1000 | null    | 1
+before the last prompt            | 2 | 1000 | {"3":1} | 3
+before the prompt before, two     | 3 | 1000 | {"1":2} | 1
+between a prompt and its answer   | 2 | 1000 | {"4":1} | 3
+between both, the last turn alone | 1 | 1000 | {"4":1} | 4
+more than are taken               | 2 | 1000 | {"4":5} | 4
+the next turn fits without it     | 9 | 62   | null    | 1
+not with it                       | 9 | 62   | {"3":1} | 2
+`, func(name string, turns, budget int, unsent map[int]int, want int) {
 		c := stagetest.Talk(`prompt x*9000  # does not fit`)
 		for range 2 {
 			c.Play(`prompt "and now"; assistant say done`)
 		}
-		for m, n := range tt.unsent {
+		for m, n := range unsent {
 			c.Messages[m].Unsent = n
 		}
-		stagetest.Same(t, from(c, tt.want), kept(compacted(t, c, keeping("1.18", tt.turns, tt.budget))), tt.name)
-	}
+		must.Equal(t, kept(compacted(t, c, keeping(t, "1.18", turns, budget))), from(c, want), name)
+	})
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/opencode"
-	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
 func pointer[T any](v T) *T { return &v }
@@ -42,22 +41,50 @@ func TestUsable(t *testing.T) {
 			if v.Name == "pinned" {
 				want = test.pinned
 			}
-			stagetest.Same(t, want, v.Usable(test.limit, cfg, max), v.Name, test.limit)
+			must.Equal(t, v.Usable(test.limit, cfg, max), want, v.Name, test.limit)
 		}
 	}
 }
 
 func TestOutputTokenMax(t *testing.T) {
-	for value, want := range map[string]int{
-		"": 32000, "64000": 64000, " 64000\n": 64000, "\ufeff64000": 64000, "+64000": 64000, "064000": 64000,
-		"6.4e4": 64000, "64000.": 64000, "64000.0": 64000, ".5e1": 5, "1": 1, "0x10": 16, "0b11": 3, "0o17": 15, "0XfF": 255,
-		"0": 32000, "-1": 32000, "1.5": 32000, "abc": 32000, "64k": 32000, "64_000": 32000, "Infinity": 32000, "1e999": 32000,
-		"NaN": 32000, "inf": 32000, "+0x10": 32000, "0x": 32000, "0x1p4": 32000, "1e": 32000, ".": 32000, "\u008564000": 32000,
-		"1e300": 1 << 53,
-	} {
+	must.Rows(t, `
+# value | want
+""            | 32000
+64000         | 64000
+" 64000\n"    | 64000
+"\ufeff64000" | 64000
++64000        | 64000
+064000        | 64000
+6.4e4         | 64000
+64000.        | 64000
+64000.0       | 64000
+.5e1          | 5
+1             | 1
+0x10          | 16
+0b11          | 3
+0o17          | 15
+0XfF          | 255
+0             | 32000
+-1            | 32000
+1.5           | 32000
+abc           | 32000
+64k           | 32000
+64_000        | 32000
+Infinity      | 32000
+1e999         | 32000
+NaN           | 32000
+inf           | 32000
++0x10         | 32000
+0x            | 32000
+0x1p4         | 32000
+1e            | 32000
+.             | 32000
+"\u008564000" | 32000
+1e300         | 9007199254740992
+`, func(value string, want int) {
 		env := opencode.Env{opencode.EnvOutputTokenMax: value}
-		stagetest.Same(t, want, env.OutputTokenMax(), value)
-	}
+		must.Equal(t, env.OutputTokenMax(), want, value)
+	})
 }
 
 func TestSwitches(t *testing.T) {

@@ -16,40 +16,31 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func condensing(change func(*CondenserEvents)) *CondenserEvents {
-	p := *defineCondenserEvents().Params.(*CondenserEvents)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func condensing(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCondenserEvents()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // 120 events stay as they are; of 121 the first 4 and the newest 55 do.
 func TestCondenserEventsSize(t *testing.T) {
-	for _, tt := range []struct {
-		prompts int // beside the system prompt
-		want    []string
-	}{
-		{118, nil}, {119, nil},
-		{120, append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(65, 120)...)},
-		{121, append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(66, 121)...)},
-	} {
+	// prompts: beside the system prompt
+	must.Rows(t, `
+118 | m0-m117
+119 | m0-m118
+120 | m0-m2 summary m65-m119
+121 | m0-m2 summary m66-m120
+`, func(prompts int, want string) {
 		c := stagetest.NewConvo()
-		for range tt.prompts {
+		for range prompts {
 			c.Prompt("a message")
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, condensing(t, ""))
+		r.Join()
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		want := tt.want
-		if want == nil {
-			want = stagetest.Messages(0, tt.prompts)
-		}
-		stagetest.Same(t, want, stagetest.Order(r), tt.prompts+1)
-	}
+		must.Equal(t, r.Order(), want, prompts)
+	})
 }
 
 // The definition's example: calls and results are events.
@@ -59,16 +50,13 @@ func TestCondenserEventsExample(t *testing.T) {
 		c.Play(`call %v Read 40`, i)
 	}
 	c.Play(`assistant use 58 Read; prompt "never mind"; assistant say well`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(nil)))
-	for m := range len(c.Messages) {
-		r.View.Join(m)
-	}
+	r := stagetest.NewRun(t, c, condensing(t, ""))
+	r.Join()
 	if n := 1 + 1 + 2*58 + 1 + 1 + 1; n != 121 {
 		t.Fatal(n)
 	}
 	r.Fire(policy.Prepare, 0, policy.Context{})
-	want := append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(65, 120)...)
-	stagetest.Same(t, want, stagetest.Order(r))
+	must.Equal(t, r.Order(), "m0-m2 summary m65-m119")
 }
 
 // sourceEvent is an event as the source has it.
@@ -85,8 +73,9 @@ func TestCondenserEventsSource(t *testing.T) {
 		d := stagetest.NewDice(seed, nil)
 		c := d.Conversation()
 		keep := d.N(5)
-		p := condensing(func(p *CondenserEvents) { p.KeepFirst, p.MaxSize = keep, 2*(keep+2)+d.N(14) })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), p))
+		st := condensing(t, "keep_first: %d, max_size: %d", keep, 2*(keep+2)+d.N(14))
+		p := &st.Stage.(*condenserEvents).CondenserEvents
+		r := stagetest.NewRun(t, c, st)
 		var list []sourceEvent
 		joined := 0
 		r.Each = func(k int) {
@@ -221,55 +210,53 @@ func TestCondenserEventsCount(t *testing.T) {
 		3: c.Answers(stagetest.Result("a", "x"), stagetest.Result("b", "y"), stagetest.Say("and")),
 	} {
 		r := stagetest.NewRun(t, c)
-		stagetest.Same(t, want, events(r.View, policy.ItemID(m)), m)
+		must.Equal(t, events(r.View, policy.ItemID(m)), want, m)
 	}
 }
 
 func TestCondenserEventsTokens(t *testing.T) {
-	for tokens, want := range map[int]bool{1021: false, 1020: false, 1019: true} {
+	must.Rows(t, `
+# tokens | want
+1021 | false
+1020 | false
+1019 | true
+`, func(tokens int, want bool) {
 		c := stagetest.NewConvo()
 		for range 80 {
 			c.Play(`prompt x*4`)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.MaxTokens = &tokens })))
+		r := stagetest.NewRun(t, c, condensing(t, "max_tokens: %v", tokens))
 		r.Overhead = 940
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r.Join()
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.View.Epoch() > 0, tokens)
-	}
+		must.Equal(t, r.View.Epoch() > 0, want, tokens)
+	})
 }
 
 // By hand half of the events are left, and the call sees what is forgotten.
 func TestCondenserEventsManual(t *testing.T) {
-	for _, tt := range []struct {
-		prompts int
-		manual  string
-		want    []string
-	}{
-		{11, "replay", append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(10, 11)...)}, // 12 events, 6 are left
-		{13, "replay", append([]string{"m0", "m1", "m2", "summary"}, stagetest.Messages(11, 13)...)},
-		{10, "replay", stagetest.Messages(0, 10)}, // 11 events: half of them leave no tail
-		{13, "ignore", stagetest.Messages(0, 13)},
-	} {
+	must.Rows(t, `
+# prompts | manual | want
+11 | replay | m0-m2 summary m10  # 12 events, 6 are left
+13 | replay | m0-m2 summary m11-m12
+10 | replay | m0-m9  # 11 events: half of them leave no tail
+13 | ignore | m0-m12
+`, func(prompts int, manual, theWant string) {
 		c := stagetest.NewConvo()
-		for range tt.prompts {
+		for range prompts {
 			c.Play(`prompt x*20000`)
 		}
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), condensing(func(p *CondenserEvents) { p.Manual = tt.manual })))
-		for m := range c.Messages {
-			r.View.Join(m)
-		}
+		r := stagetest.NewRun(t, c, condensing(t, "manual: %s", manual))
+		r.Join()
 		r.Fire(policy.Manual, 0, policy.Context{})
-		stagetest.Same(t, tt.want, stagetest.Order(r), tt.prompts)
+		must.Equal(t, r.Order(), theWant, prompts)
 		for _, e := range r.View.Edits() {
-			forgotten := tt.prompts - len(e.Lead) - len(e.Keep)
+			forgotten := prompts - len(e.Lead) - len(e.Keep)
 			if want := 480 + forgotten*125; e.Trigger != "manual" || e.Call.Input != want { // 500 of 20,000 characters each
 				t.Errorf("%s, %+v: want %d tokens sent", e.Trigger, e.Call, want)
 			}
 		}
-	}
+	})
 }
 
 func TestCondenserEventsRoom(t *testing.T) {
@@ -283,7 +270,9 @@ func TestCondenserEventsRoom(t *testing.T) {
 4   | 0  | true
 4   | 1  | false
 `, func(size, first int, ok bool) {
-		_, err := defineCondenserEvents().New(condensing(func(p *CondenserEvents) { p.MaxSize, p.KeepFirst = size, first }))
+		p := stagetest.Params(t, defineCondenserEvents(), "").(*CondenserEvents)
+		p.MaxSize, p.KeepFirst = size, first
+		_, err := defineCondenserEvents().New(p)
 		var say *policy.Error
 		if (err == nil) != ok || err != nil && (!errors.As(err, &say) || say.Hint == "") {
 			t.Errorf("%d events, %d first: %v", size, first, err)
@@ -291,13 +280,11 @@ func TestCondenserEventsRoom(t *testing.T) {
 	})
 }
 
-func unitsOf(change func(*CondenserEvents)) *CondenserEvents {
-	return condensing(func(p *CondenserEvents) {
-		p.MaxSize, p.KeepFirst, p.Cut, p.Progress, p.HardReset, p.MaxEventSize, p.Prompt = 12, 2, cutUnits, 0.1, true, 40, 10
-		if change != nil {
-			change(p)
-		}
-	})
+func unitsOf(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineCondenserEvents()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}], max_size: 12, keep_first: 2, cut: units, minimum_progress: 0.1, hard_reset: true, max_event_chars: 40, prompt_tokens: 10")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // turns is a prompt and rounds of 100 tokens a result for each number; the calls of a negative number follow thinking,
@@ -321,50 +308,37 @@ func turns(rounds ...int) *stagetest.Convo {
 // In the form units nothing parts a call from its result, nor a tool loop with thinking. The events are the system
 // prompt and m0, m1 and so on, one each.
 func TestCondenserEventsUnits(t *testing.T) {
-	from := func(first, end int) []string {
-		return append([]string{"m0", "summary"}, stagetest.Messages(first, end)...)
-	}
-	for _, tt := range []struct {
-		name   string
-		turns  []int
-		window int
-		change func(*CondenserEvents)
-		want   []string // nil: the view stays
-		reason string
-	}{
-		{"12 events", []int{2, 2}, 0, nil, nil, ""},
-		{"before a call", []int{1, 2, 3}, 0, nil, from(13, 15), "16 events > 12"}, // events 13 to 15 were left: 13 is a result
-		{"thinking", []int{1, 2, -3}, 0, nil, []string{"m0", "summary"}, "16 events > 12"},
-		{"a turn after thinking", []int{1, -4, 1}, 0, nil, from(12, 15), "16 events > 12"},
-		{"progress", []int{0, 0, 0, 8}, 0, func(p *CondenserEvents) { p.Progress = 0.82 }, nil, ""},
-		{"progress enough", []int{0, 0, 0, 8}, 0, func(p *CondenserEvents) { p.Progress = 0.8 }, from(18, 20), "21 events > 12"},
-		{"tokens", []int{2, 2}, 300, func(p *CondenserEvents) { p.AgentLimit = true }, from(8, 10), "the window of 300"}, // the results of m2, m4 and m7 are over what has to go,
-		{"hard", []int{0, -4}, 300, func(p *CondenserEvents) { p.AgentLimit, p.KeepFirst = true, 3 }, []string{"m0", "m1", "summary"}, "the window of 300"},
-		{"hard reset", []int{4}, 300, func(p *CondenserEvents) { p.AgentLimit, p.Progress = true, 0.95 }, []string{"summary"}, "nothing less can be forgotten"},
-		{"no hard reset", []int{4}, 300, func(p *CondenserEvents) { p.AgentLimit, p.Progress, p.HardReset = true, 0.95, false }, nil, ""},
-		{"overflow", []int{2, 2}, 300, func(p *CondenserEvents) { p.Overflow = true }, from(8, 10), "the window of 300"}, // 11 events, 2 of them from the end
-		{"no overflow", []int{2, 2}, 300, func(p *CondenserEvents) { p.Overflow = false }, nil, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := turns(tt.turns...)
-			r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), unitsOf(tt.change)))
-			r.Window = tt.window
-			for m := range c.Messages {
-				r.View.Join(m)
+	must.Rows(t, `
+# name | turns | window | change | want | reason
+12 events             | [2,2]     | 0   | ""                               | ""                 | ""
+before a call         | [1,2,3]   | 0   | ""                               | m0 summary m13-m14 | 16 events > 12  # events 13 to 15 were left: 13 is a result
+thinking              | [1,2,-3]  | 0   | ""                               | m0 summary         | 16 events > 12
+a turn after thinking | [1,-4,1]  | 0   | ""                               | m0 summary m12-m14 | 16 events > 12
+progress              | [0,0,0,8] | 0   | minimum_progress: 0.82           | ""                 | ""
+progress enough       | [0,0,0,8] | 0   | minimum_progress: 0.8            | m0 summary m18-m19 | 21 events > 12
+tokens                | [2,2]     | 300 | agent_limit: true                | m0 summary m8-m9   | the window of 300  # the results of m2, m4 and m7 are over what has to go,
+hard                  | [0,-4]    | 300 | agent_limit: true, keep_first: 3 | m0-m1 summary      | the window of 300
+hard reset            | [4]       | 300 | agent_limit: true, minimum_progress: 0.95 | summary            | nothing less can be forgotten
+no hard reset         | [4]       | 300 | agent_limit: true, minimum_progress: 0.95, hard_reset: false | ""                 | ""
+overflow              | [2,2]     | 300 | overflow: true                   | m0 summary m8-m9   | the window of 300  # 11 events, 2 of them from the end
+no overflow           | [2,2]     | 300 | overflow: false                  | ""                 | ""
+`, func(_ string, theTurns []int, window int, change, theWant, reason string) {
+		c := turns(theTurns...)
+		r := stagetest.NewRun(t, c, unitsOf(t, change))
+		r.Window = window
+		r.Join()
+		r.Fire(policy.Prepare, 0, policy.Context{})
+		want := theWant
+		if want == "" {
+			want = fmt.Sprintf("m0-m%d", len(c.Messages)-1)
+		}
+		must.Equal(t, r.Order(), want)
+		for _, e := range r.View.Edits() {
+			if !strings.Contains(e.Reason, reason) {
+				t.Errorf("%s: want %s", e.Reason, reason)
 			}
-			r.Fire(policy.Prepare, 0, policy.Context{})
-			want := tt.want
-			if want == nil {
-				want = stagetest.Messages(0, len(c.Messages))
-			}
-			stagetest.Same(t, want, stagetest.Order(r))
-			for _, e := range r.View.Edits() {
-				if !strings.Contains(e.Reason, tt.reason) {
-					t.Errorf("%s: want %s", e.Reason, tt.reason)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // In the form units the view is the source's too.
@@ -374,8 +348,9 @@ func TestCondenserEventsUnitsSource(t *testing.T) {
 		d := stagetest.NewDice(seed, nil)
 		c := d.Conversation()
 		keep := 1 + d.N(4)
-		p := unitsOf(func(p *CondenserEvents) { p.KeepFirst, p.MaxSize = keep, 2*(keep+2)+d.N(14) })
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineCondenserEvents(), p))
+		st := unitsOf(t, "keep_first: %d, max_size: %d", keep, 2*(keep+2)+d.N(14))
+		p := &st.Stage.(*condenserEvents).CondenserEvents
+		r := stagetest.NewRun(t, c, st)
 		list := []unitEvent{{kind: "system", item: -1}}
 		joined := 0
 		r.Each = func(k int) {

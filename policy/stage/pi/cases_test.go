@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/preset"
@@ -177,7 +178,7 @@ func TestUpstreamDefaults(t *testing.T) {
 			release.Rules, f.Defaults.ReserveTokens, f.Defaults.KeepRecentTokens,
 			quarter(release.Sizes[0]), quarter(release.Sizes[1]), quarter(release.Sizes[2]),
 		}
-		stagetest.Same(t, want, got, release.Package)
+		must.Equal(t, got, want, release.Package)
 	}
 }
 
@@ -234,8 +235,8 @@ func against(t *testing.T, f *caseFile, tt *upstreamCase, rules string, points [
 // compareOne compares one compaction. first is the message that stays, summary the length of one answer.
 func compareOne(t *testing.T, e *policy.Edit, w *compacted, first policy.ItemID, summary int) {
 	t.Helper()
-	stagetest.Same(t, first, e.Keep[0], e.Request)
-	stagetest.Same(t, w.Before, e.Detail["pre_tokens"], e.Request)
+	must.Equal(t, e.Keep[0], first, e.Request)
+	must.Equal(t, e.Detail["pre_tokens"], w.Before, e.Request)
 	var calls []int
 	for call := e.Call; call != nil; call = call.Then {
 		calls = append(calls, call.Input)
@@ -274,5 +275,5 @@ func TestUpstreamTrigger(t *testing.T) {
 		tokens, window := row[0].(float64), row[1].(float64)
 		got = append(got, [3]any{tokens, window, p.exceeds(int(tokens), int(window))})
 	}
-	stagetest.Same(t, f.Trigger, got, "-upstream +stage")
+	must.Equal(t, got, f.Trigger, "-upstream +stage")
 }

@@ -14,19 +14,16 @@ import (
 
 // bench prepares a conversation of two turns: a prompt, three calls with results of 4,000 characters (requests 1 to
 // 3), an answer (4), a prompt and an answer (5). The requests have the given totals, in tokens.
-func bench(t *testing.T, change func(*PiCompaction), totals ...int) *stagetest.Bench {
+func bench(t *testing.T, set string, totals ...int) *stagetest.Bench {
 	t.Helper()
 	c := stagetest.Talk(`prompt p*400`)
 	for _, id := range []string{"a", "b", "c"} {
 		c.Play(`call %q Read 4000`, id)
 	}
 	c.Play(`assistant say done; prompt next; assistant say done`)
-	p := *definePiCompaction().Params.(*PiCompaction)
-	p.Reserve, p.KeepRecent, p.Summary = 1000, 1000, policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 10}}
-	if change != nil {
-		change(&p)
-	}
-	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), &p))
+	def := definePiCompaction()
+	def.Params = stagetest.Params(t, def, "reserve: 1000, keep_recent: 1000, summary: [{fixed: 10}]")
+	r := stagetest.NewRun(t, c, stagetest.Start(t, def, set))
 	r.Window = 10000
 	r.Each = func(k int) {
 		if k < len(totals) {
@@ -37,33 +34,26 @@ func bench(t *testing.T, change func(*PiCompaction), totals ...int) *stagetest.B
 }
 
 func TestPiMoments(t *testing.T) {
-	rules := func(r string) func(*PiCompaction) { return func(p *PiCompaction) { p.Rules = r } }
-	for _, tt := range []struct {
-		name   string
-		change func(*PiCompaction)
-		totals []int
-		want   []string
-	}{
-		{"at the limit", rules("0.63"), []int{1000, 2000, 3000, 9000, 4000}, nil},
-		{"above it, when the agent stops", rules("0.63"), []int{1000, 2000, 3000, 9001, 4000}, []string{"summarize@5"}},
-		{"in a run, not before 0.84", rules("0.63"), []int{1000, 2000, 8900, 3000, 4000}, nil},
-		{"in a run, at the limit", rules("0.87"), []int{1000, 2000, 8000, 3000, 4000}, nil},
-		{"in a run, above it", rules("0.87"), []int{1000, 2000, 8001, 3000, 4000}, []string{"summarize@4"}},
-		{"in a run, above the window", rules("0.63"), []int{1000, 2000, 9001, 3000, 4000}, []string{"summarize@4"}},
-		{"off", func(p *PiCompaction) { p.Auto = false }, []int{1000, 2000, 9001, 9500, 4000}, nil},
-		{"after the last answer", rules("0.87"), []int{1000, 2000, 3000, 4000, 9500}, []string{"summarize@6"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			stagetest.Same(t, tt.want, bench(t, tt.change, tt.totals...).All().Edits())
-		})
-	}
+	must.Rows(t, `
+# name | change | totals | want
+at the limit                   | rules: '0.63' | [1000,2000,3000,9000,4000] | ""
+above it, when the agent stops | rules: '0.63' | [1000,2000,3000,9001,4000] | summarize@5
+in a run, not before 0.84      | rules: '0.63' | [1000,2000,8900,3000,4000] | ""
+in a run, at the limit         | rules: '0.87' | [1000,2000,8000,3000,4000] | ""
+in a run, above it             | rules: '0.87' | [1000,2000,8001,3000,4000] | summarize@4
+in a run, above the window     | rules: '0.63' | [1000,2000,9001,3000,4000] | summarize@4
+off                            | auto: false   | [1000,2000,9001,9500,4000] | ""
+after the last answer          | rules: '0.87' | [1000,2000,3000,4000,9500] | summarize@6
+`, func(_, change string, totals []int, want string) {
+		must.Equal(t, bench(t, change, totals...).All().Edits(), want)
+	})
 }
 
 // The newest call stays with its result, which alone has the 1,000 tokens that are kept; until 0.87 nothing is done.
 func TestPiOrder(t *testing.T) {
 	totals := []int{1000, 2000, 9000, 3000, 4000}
-	r := bench(t, nil, totals...).All()
-	stagetest.Same(t, []string{"summary", "m5", "m6", "m7", "m8", "m9"}, stagetest.Order(r))
+	r := bench(t, "", totals...).All()
+	must.Equal(t, r.Order(), "summary m5-m9")
 	e := r.View.Edits()[0]
 	if want := "used 10000 > 9000; summary: a placeholder of 10 tokens"; e.Reason != want {
 		t.Errorf("reason %q, want %q", e.Reason, want)
@@ -71,10 +61,10 @@ func TestPiOrder(t *testing.T) {
 	if e.Call.Then != nil || e.Call.Prompt != 252 || e.Call.Output != 0 {
 		t.Errorf("call %+v: the turn's beginning alone is summarized", e.Call)
 	}
-	if r := bench(t, func(p *PiCompaction) { p.Rules, p.KeepRecent = "0.84", 900 }, totals...).All(); len(r.View.Edits()) > 0 {
+	if r := bench(t, "rules: '0.84', keep_recent: 900", totals...).All(); len(r.View.Edits()) > 0 {
 		t.Errorf("0.84: edits %v", r.Edits())
 	}
-	if r := bench(t, func(p *PiCompaction) { p.KeepRecent = 9000 }, totals...).All(); len(r.View.Edits()) > 0 {
+	if r := bench(t, "keep_recent: 9000", totals...).All(); len(r.View.Edits()) > 0 {
 		t.Errorf("a session shorter than what is kept: edits %v", r.Edits())
 	}
 }
@@ -89,34 +79,32 @@ func TestPiFiles(t *testing.T) {
 		c.Play(`assistant calling %q %q %q; answers result %q ok`, id, call.tool, call.input, id)
 	}
 	c.Play(`assistant say done`)
-	p := *definePiCompaction().Params.(*PiCompaction)
-	p.KeepRecent = 1
-	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), &p))
+	r := stagetest.NewRun(t, c, stagetest.Start(t, definePiCompaction(), "keep_recent: 1"))
 	r.Manual = map[int]bool{7: true}
 	r.All()
 	want := "\n\n<read-files>\n/a\n/b\n</read-files>\n\n<modified-files>\n/c\n</modified-files>\n</summary>" // the newest call stays
-	stagetest.Same(t, want, r.View.Edits()[0].Insert[0].Contents[2].Text)
+	must.Equal(t, r.View.Edits()[0].Insert[0].Contents[2].Text, want)
 }
 
 // A request for a summary that does not fit fails, and is tried again when the agent stops the next time.
 func TestPiFails(t *testing.T) {
 	totals := []int{1000, 2000, 3000, 9500, 9500}
-	r := bench(t, func(p *PiCompaction) { p.Rules, p.Prompt, p.PrefixPrompt = "0.63", 9300, 9300 }, totals...).All()
-	stagetest.Same(t, []string{"fail@5 m0", "fail@6 m0"}, r.Edits())
-	stagetest.Same(t, 9200, r.View.Edits()[0].Detail["limit_tokens"], "a limit of")
+	r := bench(t, "rules: '0.63', prompt_tokens: 9300, prefix_prompt_tokens: 9300", totals...).All()
+	must.Equal(t, r.Edits(), "fail@5 m0, fail@6 m0")
+	must.Equal(t, r.View.Edits()[0].Detail["limit_tokens"], 9200, "a limit of")
 }
 
 // The API counts a request: one that exceeds the window is refused, however small Pi's own estimate of it is.
 func TestPiOverflow(t *testing.T) {
 	must.Rows(t, `
-0    | null
-7500 | ["summarize@4"]
-`, func(overhead int, theWant []string) {
-		r := bench(t, nil, 1000, 2000, 3000, 4000, 4000)
+0    | ""
+7500 | summarize@4
+`, func(overhead int, theWant string) {
+		r := bench(t, "", 1000, 2000, 3000, 4000, 4000)
 		r.Overhead = overhead
 		r.All()
-		stagetest.Same(t, theWant, r.Edits(), overhead)
-		for _, e := range r.View.Edits()[:min(1, len(theWant))] {
+		must.Equal(t, r.Edits(), theWant, overhead)
+		for _, e := range r.View.Edits() {
 			if want := "the request of 10612 tokens > 10000, the window"; !strings.HasPrefix(e.Reason, want) {
 				t.Errorf("reason %q, want %q", e.Reason, want)
 			}

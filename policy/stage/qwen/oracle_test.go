@@ -43,7 +43,7 @@ type oracleCase struct {
 }
 
 func TestOracle(t *testing.T) {
-	o := stagetest.LoadOracle[oracleCase](t, filepath.Join("testdata", "cases.json"))
+	o := stagetest.LoadCases[stagetest.Oracle[oracleCase]](t, filepath.Join("testdata", "cases.json"))
 	seen := map[string]int{}
 	for i := range o.Cases {
 		c := &o.Cases[i]
@@ -51,7 +51,7 @@ func TestOracle(t *testing.T) {
 		params := p.Stages[len(p.Stages)-1].Params
 		for _, want := range c.Thresholds {
 			auto, hard := params.(*QwenCompaction).thresholds(int(want[0]))
-			stagetest.Same(t, want, [3]float64{want[0], auto, hard}, "thresholds: -upstream +got")
+			must.Equal(t, [3]float64{want[0], auto, hard}, want, "thresholds: -upstream +got")
 		}
 		if c.Thresholds != nil {
 			continue
@@ -138,9 +138,7 @@ func testOracleCase(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracleCase
 	summary := policy.NewContent(jsonl.KindText, said)
 	r := stagetest.NewRun(t, conv, oracleStage(c, params, []policy.Edit{{}}))
 	r.Window, r.Record.Content = c.Window, &summary
-	for m := range conv.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Last = policy.Response{Known: true, Usage: jsonl.Usage{Input: c.Prompt, Output: c.Output}}
 	moment := policy.Prepare
 	if c.Manual {
@@ -181,9 +179,7 @@ func testOracleClearing(t *testing.T, o *stagetest.Oracle[oracleCase], c *oracle
 	last := conv.Messages[len(conv.Messages)-1].Time
 	o.Add(t, conv, []stagetest.OracleContent{c.Pending})
 	r := stagetest.NewRun(t, conv, stagetest.Start(t, defineQwenMicrocompaction(), params))
-	for m := range conv.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	r.Fire(policy.Prepare, len(conv.Requests), policy.Context{Now: last.Add(time.Duration(c.Minutes) * time.Minute)})
 	var got [][2]int
 	for _, e := range r.View.Edits() {

@@ -17,9 +17,7 @@ func talk(t *testing.T, result, summary int) *stagetest.Bench {
 	p := *defineQwenCompaction().Params.(*QwenCompaction)
 	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: summary}}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineQwenCompaction(), &p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	return r
 }
 
@@ -29,28 +27,26 @@ func last(input, output int) policy.Response {
 
 // The estimate is that of the next prompt: the definition's example, and one token less.
 func TestQwenCompactionThreshold(t *testing.T) {
-	for _, tt := range []struct {
-		window, input, output, result int
-		want                          bool
-	}{
-		{200000, 160000, 3000, 16000 - charsOfResult, true},
-		{200000, 160000, 3000, 16000 - charsOfResult - 4, false},
-		{200000, 159999, 3000, 16000 - charsOfResult, false},
-		{220000, 183000, 0, 16000 - charsOfResult, true}, // 85 % are 187,000, and all but 33,000 too
-		{256000, 213600, 0, 16000 - charsOfResult, true}, // 85 %
-		{256000, 213599, 0, 16000 - charsOfResult, false},
-		{20000, 13000, 0, 16000 - charsOfResult, true}, // nothing is left of so small a window: 85 %
-		{20000, 12999, 0, 16000 - charsOfResult, false},
-	} {
-		r := talk(t, tt.result, 100)
-		r.Window, r.Last = tt.window, last(tt.input, tt.output)
+	must.Rows(t, `
+# window | input | output | result | want
+200000 | 160000 | 3000 | 15936 | true
+200000 | 160000 | 3000 | 15932 | false
+200000 | 159999 | 3000 | 15936 | false
+220000 | 183000 | 0    | 15936 | true  # 85 % are 187,000, and all but 33,000 too
+256000 | 213600 | 0    | 15936 | true  # 85 %
+256000 | 213599 | 0    | 15936 | false
+20000  | 13000  | 0    | 15936 | true  # nothing is left of so small a window: 85 %
+20000  | 12999  | 0    | 15936 | false
+`, func(window, input, output, result int, theWant bool) {
+		r := talk(t, result, 100)
+		r.Window, r.Last = window, last(input, output)
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		want := stagetest.Messages(0, 5)
-		if tt.want {
-			want = []string{"summary", "acknowledgement", "m3", "m4"}
+		want := "m0-m4"
+		if theWant {
+			want = "summary acknowledgement m3-m4"
 		}
-		stagetest.Same(t, want, stagetest.Order(r), tt)
-	}
+		must.Equal(t, r.Order(), want, window)
+	})
 }
 
 // After three failures there is no further try, but near the end of the window, three times more.
@@ -69,9 +65,9 @@ func TestQwenCompactionBreaker(t *testing.T) {
 		}
 		return len(r.View.Edits()) - before
 	}
-	stagetest.Same(t, 3, fails(5))
+	must.Equal(t, fails(5), 3)
 	r.Last = last(178000, 0)
-	stagetest.Same(t, 3, fails(5))
+	must.Equal(t, fails(5), 3)
 	if !strings.Contains(r.View.Edits()[5].Reason, "the last of 3 tries") {
 		t.Errorf("reason %q", r.View.Edits()[5].Reason)
 	}
@@ -92,9 +88,7 @@ func TestQwenCompressionFailed(t *testing.T) {
 	c.Prompt("go")
 	s := &qwenCompression{QwenCompression: p, breaker: summarize.Breaker{Most: 1}}
 	r := stagetest.NewRun(t, c, stagetest.Named{Def: defineQwenCompression(), Stage: s})
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	fire := func(m policy.Moment) {
 		r.Last = last(150000, 0)
 		r.Fire(m, 5, policy.Context{})

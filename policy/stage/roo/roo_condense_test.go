@@ -1,6 +1,7 @@
 package roo
 
 import (
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -8,13 +9,11 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func condensing(change func(*RooCondense)) *RooCondense {
-	p := *defineRooCondense().Params.(*RooCondense)
-	p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 500}}
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func condensing(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	def := defineRooCondense()
+	def.Params = stagetest.Params(t, def, "summary: [{fixed: 500}]")
+	return stagetest.Start(t, def, set, args...)
 }
 
 // talk is a prompt, rounds calls and what they answered, and a request about to be made.
@@ -28,8 +27,8 @@ func talk(rounds int) *stagetest.Convo {
 }
 
 // before joins all messages but the last, with the usage of the last response.
-func before(t *testing.T, c *stagetest.Convo, p *RooCondense, used int) *stagetest.Bench {
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineRooCondense(), p))
+func before(t *testing.T, c *stagetest.Convo, p stagetest.Named, used int) *stagetest.Bench {
+	r := stagetest.NewRun(t, c, p)
 	for m := range len(c.Messages) - 1 {
 		r.View.Join(m)
 	}
@@ -40,64 +39,50 @@ func before(t *testing.T, c *stagetest.Convo, p *RooCondense, used int) *stagete
 
 // The limits of the source: 0.9 W - 8,192, and a share of the window; what joined since the last response counts.
 func TestRooCondenseLimit(t *testing.T) {
-	joined := 1000 // of the last result
-	for _, tt := range []struct {
-		window, used int
-		percent      float64
-		want         bool
-	}{
-		{200000, 171808 - joined, 100, false},
-		{200000, 171809 - joined, 100, true},
-		{128000, 107008 - joined, 100, false},
-		{128000, 107009 - joined, 100, true},
-		{200000, 99999 - joined, 50, false},
-		{200000, 100000 - joined, 50, true},
-		{200000, 171809 - joined, 95, true},
-	} {
-		r := before(t, talk(3), condensing(func(p *RooCondense) { p.Percent = tt.percent }), tt.used)
-		r.Window = tt.window
+	// 1,000 of the last result.
+	must.Rows(t, `
+# window | used | percent | want
+200000 | 170808 | 100 | false
+200000 | 170809 | 100 | true
+128000 | 106008 | 100 | false
+128000 | 106009 | 100 | true
+200000 | 98999  | 50  | false
+200000 | 99000  | 50  | true
+200000 | 170809 | 95  | true
+`, func(window, used int, percent float64, want bool) {
+		r := before(t, talk(3), condensing(t, "percent: %v", percent), used)
+		r.Window = window
 		r.Fire(policy.Prepare, 3, policy.Context{})
-		stagetest.Same(t, tt.want, r.View.Epoch() > 0, tt.used, tt.window, tt.percent)
-	}
+		must.Equal(t, r.View.Epoch() > 0, want, used, window, percent)
+	})
 }
 
 // What is left: the summary alone, or the first message, the summary, and the newest with the calls they answer.
 func TestRooCondenseKeeps(t *testing.T) {
-	for _, tt := range []struct {
-		keep int
-		want []string
-	}{
-		{0, []string{"summary"}},
-		{2, []string{"m0", "summary", "m11", "m12"}},
-		{3, []string{"m0", "summary", "m9", "m10", "m11", "m12"}},
-		{12, stagetest.Messages(0, 13)}, // nothing is left to summarise
-	} {
-		r := before(t, talk(6), condensing(func(p *RooCondense) { p.Keep = tt.keep }), 171000)
+	must.Rows(t, `
+0  | summary
+2  | m0 summary m11-m12
+3  | m0 summary m9-m12
+12 | m0-m12
+`, func(keep int, want string) {
+		r := before(t, talk(6), condensing(t, "keep: %v", keep), 171000)
 		r.Fire(policy.Manual, 6, policy.Context{})
-		stagetest.Same(t, tt.want, stagetest.Order(r), tt.keep)
-	}
+		must.Equal(t, r.Order(), want, keep)
+	})
 }
 
 // Where condensing is off or fails, half of the messages after the first are cut off, an even number.
 func TestRooCondenseCuts(t *testing.T) {
-	off := func(p *RooCondense) { p.Condense = false }
-	grows := func(p *RooCondense) {
-		p.Keep, p.Summary = 3, policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 180000}}
-	}
-	for _, tt := range []struct {
-		rounds int
-		change func(*RooCondense)
-		want   []string
-		edits  []string
-	}{
-		{6, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), []string{"collapse@7"}},
-		{7, off, append([]string{"m0", "truncation"}, stagetest.Messages(7, 15)...), []string{"collapse@8"}},
-		{1, off, []string{"m0", "m1", "m2"}, nil},
-		{6, grows, append([]string{"m0", "truncation"}, stagetest.Messages(7, 13)...), []string{"fail@7 m0", "collapse@7"}},
-	} {
-		r := before(t, talk(tt.rounds), condensing(tt.change), 175000)
-		r.Fire(policy.Prepare, tt.rounds, policy.Context{})
-		stagetest.Same(t, tt.want, stagetest.Order(r), tt.rounds)
-		stagetest.Same(t, tt.edits, r.Edits(), tt.rounds)
-	}
+	must.Rows(t, `
+# rounds | change | want | edits
+6 | condense: false                     | m0 truncation m7-m12 | collapse@7
+7 | condense: false                     | m0 truncation m7-m14 | collapse@8
+1 | condense: false                     | m0-m2                | ""
+6 | keep: 3, summary: [{fixed: 180000}] | m0 truncation m7-m12 | fail@7 m0, collapse@7
+`, func(rounds int, change, want, edits string) {
+		r := before(t, talk(rounds), condensing(t, change), 175000)
+		r.Fire(policy.Prepare, rounds, policy.Context{})
+		must.Equal(t, r.Order(), want, rounds)
+		must.Equal(t, r.Edits(), edits, rounds)
+	})
 }

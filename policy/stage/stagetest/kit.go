@@ -114,15 +114,7 @@ func (c *Convo) User(class session.Class, parts ...BlockText) int {
 
 // Attach appends an attachment of a type.
 func (c *Convo) Attach(kind string, parts ...BlockText) int {
-	m := session.Message{Attachment: kind}
-	m.Role = session.User
-	m.Class = session.ClassAttachment
-	return c.Add(m, parts...)
-}
-
-// Name gives a message a uuid.
-func (c *Convo) Name(m int, uuid string) {
-	c.Messages[m].UUID = uuid
+	return c.Add(session.Message{Attachment: kind, Role: session.User, Class: session.ClassAttachment}, parts...)
 }
 
 // Prompt appends a typed prompt.
@@ -143,11 +135,7 @@ func (c *Convo) Assistant(parts ...BlockText) int {
 			stop = "tool_use"
 		}
 	}
-	m := session.Message{Model: c.Model, StopReason: stop}
-	m.Role = session.Assistant
-	m.Class = session.ClassResponse
-	m.HasUsage = true
-	at := c.Add(m, parts...)
+	at := c.Add(session.Message{Model: c.Model, StopReason: stop, Role: session.Assistant, Class: session.ClassResponse, HasUsage: true}, parts...)
 	c.Requests = append(c.Requests, session.APICall{N: len(c.Requests) + 1, Message: at})
 	return at
 }
@@ -163,8 +151,9 @@ func (c *Convo) Call(id, tool string, n int) (answer int) {
 var playWord = pattern.New(`(?:("(?:[^"\\]|\\.)*")|(\S+?))(?:\*(\d+))?(;\s*|\s*\n\s*|[ \t]+|$)`)
 
 // Play appends messages that are written in short, in the form of fmt.Sprintf, each to the end of its line or ";":
-// "prompt TEXT", "call ID TOOL LENGTH" for a round, or assistant, answers or meta and their parts: "say TEXT", "think TEXT",
-// "use ID TOOL", "calling ID TOOL INPUT", "result ID TEXT", "failing ID TEXT". A word may be quoted, and x*400 is x 400 times. A
+// "prompt TEXT", "queued TEXT" for a prompt while the agent works, "call ID TOOL LENGTH" for a round, "attach KIND TEXT", or
+// assistant, answers, user or meta and their parts: "say TEXT", "think TEXT", "use ID TOOL", "calling ID TOOL INPUT", "result ID
+// TEXT", "failing ID TEXT", "image ID TEXT" for a result of a text and an image, "picture NAME" in a prompt. A word may be quoted, and x*400 is x 400 times. A
 // comment begins with " # ".
 func (c *Convo) Play(format string, args ...any) *Convo {
 	if len(args) > 0 {
@@ -194,30 +183,44 @@ func (c *Convo) Play(format string, args ...any) *Convo {
 func (c *Convo) play(said []string) {
 	var parts []BlockText
 	for p := said[1:]; len(p) > 1; {
-		n := 2
+		var part BlockText
+		n := 3
 		switch p[0] {
 		case "say":
-			parts = append(parts, Say(p[1]))
+			part = Say(p[1])
+			n = 2
 		case "think":
-			parts = append(parts, Think(p[1]))
+			part = Think(p[1])
+			n = 2
+		case "picture":
+			part = Block(jsonl.KindImage, "image", "")
+			n = 2
 		case "result":
-			parts = append(parts, Result(p[1], p[2]))
-			n = 3
+			part = Result(p[1], p[2])
 		case "failing":
-			parts = append(parts, Failing(p[1], p[2]))
-			n = 3
+			part = Failing(p[1], p[2])
+		case "image":
+			part = Results(p[1], p[2], Image)
 		case "use":
-			parts = append(parts, Use(p[1], p[2]))
-			n = 3
+			part = Use(p[1], p[2])
 		case "calling":
-			parts = append(parts, Calling(p[1], p[2], p[3]))
+			part = Calling(p[1], p[2], p[3])
 			n = 4
+		default: // a message without parts
+			n = len(p)
 		}
+		parts = append(parts, part)
 		p = p[n:]
 	}
 	switch said[0] {
 	case "prompt":
 		c.Prompt(said[1])
+	case "queued":
+		c.Messages[c.Prompt(said[1])].Marks |= session.Queued
+	case "attach":
+		c.Attach(said[1], Block(jsonl.KindAttachment, "attachment", said[2]))
+	case "user":
+		c.User(session.ClassPrompt, parts...)
 	case "call":
 		n, _ := strconv.Atoi(said[3])
 		c.Call(said[1], said[2], n)
@@ -363,16 +366,22 @@ func BoundaryAt(line int) session.Boundary {
 	return session.Boundary{Line: line, Summary: -1, Trigger: "auto"}
 }
 
-// Order lists, per item of the view, a message or the label of what a policy put in.
-func Order(r *Bench) (list []string) {
+// Order lists, per item of the view, a message or the label of what a policy put in: "m0 summary m5-m8".
+func (r *Bench) Order() string {
+	var list []string
 	for id := range r.View.Items {
+		name := fmt.Sprintf("m%d", id)
 		if sy := r.View.Synthetic(id); sy != nil {
-			list = append(list, sy.Label)
-		} else {
-			list = append(list, fmt.Sprintf("m%d", id))
+			name = sy.Label
 		}
+		if n := len(list) - 1; n >= 0 && strings.HasSuffix(list[n], fmt.Sprintf("m%d", id-1)) {
+			first, _, _ := strings.Cut(list[n], "-")
+			list[n] = first + "-" + name
+			continue
+		}
+		list = append(list, name)
 	}
-	return list
+	return strings.Join(list, " ")
 }
 
 // Uses returns a prompt, n rounds of 400 characters, which are 100 tokens a result, and an answer.
@@ -415,24 +424,8 @@ func Failing(id, text string) BlockText {
 	return p
 }
 
-// Messages lists "m" and a number, for from up to, not including, to.
-func Messages(from, to int) (list []string) {
-	for ; from < to; from++ {
-		list = append(list, fmt.Sprintf("m%d", from))
-	}
-	return list
-}
-
 // Registry returns a registry of the given stages.
 func Registry(t testing.TB, definitions ...policy.Definition) policy.Registry {
 	t.Helper()
-	r := must.Get(policy.NewRegistry(policy.Family{Name: "test", Stages: definitions}))(t)
-	must.Do(t, r.Check())
-	return r
-}
-
-// Same fails a test whose result is not the one that is wanted; of says what it belongs to.
-func Same[T any](t testing.TB, want, got T, of ...any) {
-	t.Helper()
-	must.Equal(t, got, want, of...)
+	return must.Get(policy.NewRegistry(policy.Family{Name: "test", Stages: definitions}))(t)
 }

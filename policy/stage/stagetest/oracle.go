@@ -27,23 +27,11 @@ type Oracle[T any] struct {
 	Cases    []T      `json:"cases"`
 }
 
-// LoadOracle reads a file of cases.
-func LoadOracle[T any](t testing.TB, path string) *Oracle[T] {
-	t.Helper()
-	return LoadCases[Oracle[T]](t, path)
-}
-
 // LoadCases reads a file of cases of any form.
 func LoadCases[T any](t testing.TB, path string) *T {
 	t.Helper()
-	data, err := os.ReadFile(path)
 	cases := new(T)
-	if err == nil {
-		err = json.Unmarshal(data, cases)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(must.Get(os.ReadFile(path))(t), cases))
 	return cases
 }
 

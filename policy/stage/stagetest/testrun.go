@@ -3,6 +3,7 @@ package stagetest
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,13 +20,19 @@ type Named struct {
 	Stage policy.Stage
 }
 
-// Start makes a stage with parameters; nil means its defaults.
-func Start(t testing.TB, def policy.Definition, params any) Named {
+// Start makes a stage with parameters: its defaults for nil, or a text as in Params.
+func Start(t testing.TB, def policy.Definition, params any, args ...any) Named {
 	t.Helper()
-	if params == nil {
-		params = def.Params
+	if set, ok := params.(string); ok || params == nil {
+		params = Params(t, def, set, args...)
 	}
 	return Named{def, must.Get(def.New(params))(t)}
+}
+
+// Params is a stage's parameters where a policy sets some, in the form of fmt.Sprintf: "keep: %d, tools: [Read]".
+func Params(t testing.TB, def policy.Definition, set string, args ...any) any {
+	t.Helper()
+	return must.Get(policy.Decode("test", fmt.Appendf(nil, "stages: ["+def.Name+": {"+set+"}]", args...), Registry(t, def), nil))(t).Stages[0].Params
 }
 
 // Bench goes through a conversation as the engine does: ingest, prepare, project, respond, turn end.
@@ -48,7 +55,6 @@ type Bench struct {
 	Warned    func(line int, message string)
 
 	Last    policy.Response
-	Seen    []int // edits of the view before each request was prepared
 	Payload []int // payload tokens at each request
 }
 
@@ -59,6 +65,14 @@ func NewRun(t testing.TB, c *Convo, stages ...Named) *Bench {
 	r := &Bench{T: t, C: c, Stages: stages, View: view.New(c.Conversation, w, w)}
 	r.Texts = &Texts{C: c, View: r.View}
 	r.Window = 200000
+	return r
+}
+
+// Join puts all messages into the view.
+func (r *Bench) Join() *Bench {
+	for m := range r.C.Messages {
+		r.View.Join(m)
+	}
 	return r
 }
 
@@ -97,15 +111,13 @@ func (r *Bench) Fire(moment policy.Moment, k int, c policy.Context) {
 			c.Shared = s.Def.Shared.Params
 		}
 		edits, err := s.Stage.Run(&c)
+		for i := 0; i < len(edits) && err == nil; i++ {
+			edits[i].Stage = s.Def.Name
+			edits[i].Request = k + 1
+			_, err = r.View.Apply(edits[i])
+		}
 		if err != nil {
 			r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
-		}
-		for _, e := range edits {
-			e.Stage = s.Def.Name
-			e.Request = k + 1
-			if _, err := r.View.Apply(e); err != nil {
-				r.T.Fatalf("%s at %s before request %d: %v", s.Def.Name, moment, k+1, err)
-			}
 		}
 	}
 }
@@ -196,7 +208,6 @@ func (w *steps) request(k int, msg *session.Message) {
 	if at, ok := w.At[k]; ok {
 		now = at
 	}
-	w.Seen = append(w.Seen, len(w.View.Edits()))
 	w.Fire(policy.Prepare, k, policy.Context{Now: now})
 	w.Fire(policy.Project, k, policy.Context{Now: now})
 	w.Payload = append(w.Payload, w.Overhead+w.View.PayloadTokens())
@@ -221,8 +232,8 @@ func (r *Bench) Block(m, b int) string {
 	return ""
 }
 
-// Edits lists kind, request and message of each edit, as "clear@3 m1".
-func (r *Bench) Edits() []string {
+// Edits lists kind, request and message of each edit, as "clear@3 m1, summarize@4".
+func (r *Bench) Edits() string {
 	var list []string
 	for _, e := range r.View.Edits() {
 		s := fmt.Sprintf("%s@%d", e.Kind, e.Request)
@@ -234,7 +245,7 @@ func (r *Bench) Edits() []string {
 		}
 		list = append(list, s)
 	}
-	return list
+	return strings.Join(list, ", ")
 }
 
 // Sent is the blocks of an item as the Messages API takes them.

@@ -86,9 +86,7 @@ func converse(t *testing.T, list []entry, messages int) *stagetest.Bench {
 		c.Assistant(parts...)
 	}
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineSlidingWindow(), p))
-	for m := range c.Messages {
-		r.View.Join(m)
-	}
+	r.Join()
 	return r
 }
 
@@ -127,7 +125,7 @@ func TestCases(t *testing.T) {
 	for _, tt := range f.Cases {
 		r := converse(t, tt.List, tt.Window)
 		r.Fire(policy.TurnEnd, 0, policy.Context{})
-		stagetest.Same(t, tt.End, stateOf(r, tt.List), tt.Seed)
+		must.Equal(t, stateOf(r, tt.List), tt.End, tt.Seed)
 		if len(tt.End.Kept) < len(tt.List) {
 			slid++
 		}
@@ -138,7 +136,7 @@ func TestCases(t *testing.T) {
 				r.Window = 1 // no more can be done
 			}
 			r.Fire(policy.Prepare, 0, policy.Context{})
-			stagetest.Same(t, want, stateOf(r, tt.List), tt.Seed, i+1, len(tt.Steps))
+			must.Equal(t, stateOf(r, tt.List), want, tt.Seed, i+1, len(tt.Steps))
 			reduced++
 		}
 	}

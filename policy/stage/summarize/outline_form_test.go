@@ -72,7 +72,7 @@ N/A
 [line 40] Edit /p/login.go
 [line 40] TodoWrite
 `
-	stagetest.Same(t, want, got)
+	must.Equal(t, got, want)
 	if EmptyMemory(got) {
 		t.Error("it counts as the empty template")
 	}

@@ -73,7 +73,7 @@ func TestOutlineEmpty(t *testing.T) {
 		fmt.Fprintf(&b, "%d. %s:\n   N/A\n\n", i+1, title)
 	}
 	b.WriteString("</summary>")
-	stagetest.Same(t, b.String(), outlined(t, stagetest.NewConvo()), "outline of nothing (")
+	must.Equal(t, outlined(t, stagetest.NewConvo()), b.String(), "outline of nothing (")
 }
 
 func TestOutlineWhole(t *testing.T) {
@@ -129,7 +129,7 @@ prompt "Never mind the notebook."  # 100
    - [line 40] "mend it"
 
 </summary>`
-	stagetest.Same(t, strings.ReplaceAll(want, "   |\n", "   \n"), outlined(t, c), "outline (")
+	must.Equal(t, outlined(t, c), strings.ReplaceAll(want, "   |\n", "   \n"), "outline (")
 }
 
 // TestOutlineEarlier: what the first compaction summarised is still there after the second.
@@ -165,13 +165,13 @@ func TestOutlineEarlier(t *testing.T) {
 			if tt.want != "" {
 				want = tt.want + "\n" + want
 			}
-			stagetest.Same(t, want, sectionOf(t, outlined(t, c, tt.before...), 1), "section 1 (")
+			must.Equal(t, sectionOf(t, outlined(t, c, tt.before...), 1), want, "section 1 (")
 		})
 	}
 	t.Run("a recorded message", func(t *testing.T) {
 		c := stagetest.NewConvo()
 		c.User(session.ClassSummary, stagetest.Say("This session is being continued."))
-		stagetest.Same(t, "Earlier summary:\n   This session is being continued.", sectionOf(t, outlined(t, c), 1), "section 1 (")
+		must.Equal(t, sectionOf(t, outlined(t, c), 1), "Earlier summary:\n   This session is being continued.", "section 1 (")
 	})
 }
 
@@ -233,7 +233,7 @@ assistant say "Both failed." use 3 Bash
 		t.Run(tt.name, func(t *testing.T) {
 			c := stagetest.NewConvo()
 			tt.add(c)
-			stagetest.Same(t, tt.want, sectionOf(t, outlined(t, c), 4), "section 4 (")
+			must.Equal(t, sectionOf(t, outlined(t, c), 4), tt.want, "section 4 (")
 		})
 	}
 }
@@ -288,7 +288,7 @@ assistant calling 4 TodoWrite {"todos":[{"content":"never","status":"pending"}]}
 			c := stagetest.NewConvo()
 			tt.add(c)
 			got := outlined(t, c)
-			stagetest.Same(t, []string{tt.pending, tt.next}, []string{sectionOf(t, got, 7), sectionOf(t, got, 9)}, "sections 7 and 9 (")
+			must.Equal(t, []string{sectionOf(t, got, 7), sectionOf(t, got, 9)}, []string{tt.pending, tt.next}, "sections 7 and 9 (")
 		})
 	}
 }
@@ -324,7 +324,7 @@ func TestOutlineBounds(t *testing.T) {
 			}
 		}
 		work := fmt.Sprintf("[line %d] \"said %d\"\n[line %d] \"said %d\"\n[line %d] \"said %d\"", 40*(n-2), n-3, 40*(n-1), n-2, 40*n, n-1)
-		stagetest.Same(t, work, sectionOf(t, got, 8), "section 8 (")
+		must.Equal(t, sectionOf(t, got, 8), work, "section 8 (")
 	}
 	for _, n := range []int{300, 301} {
 		c := stagetest.Talk(`prompt é*%d`, n)
@@ -332,7 +332,7 @@ func TestOutlineBounds(t *testing.T) {
 		if n > 300 {
 			want += "…"
 		}
-		stagetest.Same(t, `[line 10] "`+want+`"`, sectionOf(t, outlined(t, c), 1), n)
+		must.Equal(t, sectionOf(t, outlined(t, c), 1), `[line 10] "`+want+`"`, n)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestOutlineLine(t *testing.T) {
 	p := stagetest.Say("On a later line.")
 	p.Line = 17
 	c.Assistant(p)
-	stagetest.Same(t, `[line 17] "On a later line."`, sectionOf(t, outlined(t, c), 8), "section 8 (")
+	must.Equal(t, sectionOf(t, outlined(t, c), 8), `[line 17] "On a later line."`, "section 8 (")
 }
 
 func TestOutlineUnreadable(t *testing.T) {

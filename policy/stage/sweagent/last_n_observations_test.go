@@ -11,12 +11,9 @@ import (
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
-func masking(change func(*LastNObservations)) *LastNObservations {
-	p := *defineLastNObservations().Params.(*LastNObservations)
-	if change != nil {
-		change(&p)
-	}
-	return &p
+func masking(t testing.TB, set string, args ...any) stagetest.Named {
+	t.Helper()
+	return stagetest.Start(t, defineLastNObservations(), set, args...)
 }
 
 // cases are SWE-agent's own answers: scripts/oracle/sweagent.
@@ -52,10 +49,8 @@ func TestLastNObservationsOracle(t *testing.T) {
 			at = append(at, c.Answers(result))
 		}
 		c.Play(`assistant say done`)
-		p := masking(func(p *LastNObservations) {
-			p.N, p.Polling, p.KeepTools, p.RemoveTools = tt.N, tt.Polling, []string{"keep_output"}, []string{"remove_*"}
-		})
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), p)).All()
+		p := masking(t, "n: %v, polling: %v, keep_tools: [keep_output], remove_tools: ['remove_*']", tt.N, tt.Polling)
+		r := stagetest.NewRun(t, c, p).All()
 		for i, m := range at {
 			want := ""
 			if tt.Masked[i] != nil {
@@ -63,7 +58,7 @@ func TestLastNObservationsOracle(t *testing.T) {
 				masked++
 			}
 			compared++
-			stagetest.Same(t, want, r.Shown(m), number, i)
+			must.Equal(t, r.Shown(m), want, number, i)
 		}
 	}
 	t.Logf("%d cases, %d results, %d masked", len(list), compared, masked)
@@ -75,14 +70,14 @@ func TestLastNObservationsOracle(t *testing.T) {
 // At each request the newest n stay, and what is masked stays masked. With polling, masking waits for so many.
 func TestLastNObservationsSteps(t *testing.T) {
 	must.Rows(t, `
-2 | 1 | ["clear@4 m2","clear@5 m4","clear@6 m6"]
-1 | 1 | ["clear@3 m2","clear@4 m4","clear@5 m6","clear@6 m8"]
-2 | 3 | ["clear@6 m2","clear@6 m4","clear@6 m6"]
-5 | 1 | null
-`, func(n, polling int, want []string) {
+2 | 1 | clear@4 m2, clear@5 m4, clear@6 m6
+1 | 1 | clear@3 m2, clear@4 m4, clear@5 m6, clear@6 m8
+2 | 3 | clear@6 m2, clear@6 m4, clear@6 m6
+5 | 1 | ""
+`, func(n, polling int, want string) {
 		c := stagetest.Uses(5)
-		r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N, p.Polling = n, polling }))).All()
-		stagetest.Same(t, want, r.Edits(), n, polling)
+		r := stagetest.NewRun(t, c, masking(t, "n: %v, polling: %v", n, polling)).All()
+		must.Equal(t, r.Edits(), want, n, polling)
 	})
 }
 
@@ -91,6 +86,6 @@ func TestLastNObservationsPrompts(t *testing.T) {
 	c := stagetest.Talk(`prompt go`)
 	first := c.Call("a", "Read", 40)
 	c.Play(`assistant say done; prompt more; call b Read 40; assistant say done`)
-	r := stagetest.NewRun(t, c, stagetest.Start(t, defineLastNObservations(), masking(func(p *LastNObservations) { p.N = 1 }))).All()
-	stagetest.Same(t, []string{fmt.Sprintf("clear@4 m%d", first)}, r.Edits())
+	r := stagetest.NewRun(t, c, masking(t, "n: 1")).All()
+	must.Equal(t, r.Edits(), fmt.Sprintf("clear@4 m%d", first))
 }

@@ -156,36 +156,46 @@ func TestThreeLayerLoop(t *testing.T) {
 			told[e.Trigger]++
 		}
 	}
-	stagetest.Same(t, compactions, told, "compactions")
+	must.Equal(t, told, compactions, "compactions")
 }
 
 func TestThreeLayerAutoThreshold(t *testing.T) {
 	// [{"role":"user","content":"…"}] is 30 characters longer than its text.
-	for n, want := range map[int]bool{199999: false, 200000: false, 200001: true} {
+	must.Rows(t, `
+# n | want
+199999 | false
+200000 | false
+200001 | true
+`, func(n int, want bool) {
 		c := stagetest.Talk(`prompt x*%d; assistant say done`, n-30)
 		p := *defineThreeLayerAuto().Params.(*ThreeLayerAuto)
 		p.Summary = policy.SummaryChoices{{Kind: policy.SummaryFixed, Tokens: 5000}}
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), &p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.View.Epoch() > 0, n)
+		must.Equal(t, r.View.Epoch() > 0, want, n)
 		if !want {
-			continue
+			return
 		}
 		e := r.View.Edits()[0]
 		// 44 characters of prompt and the first 80,000 of the source; the summary stops at 2,000 tokens.
-		stagetest.Same(t, &policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, e.Call, "call")
+		must.Equal(t, e.Call, &policy.Call{Kind: "compaction", Prompt: 11, Input: 20011, Output: 2000, Prefix: "own"}, "call")
 		if got := e.Insert[0].Contents; len(got) != 2 || got[0].Text != "[Compressed]\n\n" || got[1].Tokens != 2000 {
 			t.Errorf("summary %+v", got)
 		}
 		if got := e.Insert[1]; got.Role != "assistant" || got.Contents[0].Text != "Understood. Continuing." {
 			t.Errorf("acknowledgement %+v", got)
 		}
-	}
+	})
 }
 
 func TestThreeLayerAutoCutsRecorded(t *testing.T) {
-	for n, want := range map[int]int{8000: 8000, 8001: 8000, 100: 100} {
+	must.Rows(t, `
+# n | want
+8000 | 8000
+8001 | 8000
+100  | 100
+`, func(n, want int) {
 		c := stagetest.NewConvo()
 		c.Boundaries = append(c.Boundaries, stagetest.BoundaryAt(1))
 		c.Prompt("go")
@@ -197,7 +207,7 @@ func TestThreeLayerAutoCutsRecorded(t *testing.T) {
 		r.View.Join(0)
 		r.Fire(policy.Manual, 0, policy.Context{})
 		must.Equal(t, r.View.Edits()[0].Insert[0].Contents[0].Text, "[Compressed]\n\n"+strings.Repeat("s", want), n)
-	}
+	})
 }
 
 func TestFirstUnits(t *testing.T) {
@@ -209,7 +219,7 @@ a😀b | 2 | a
 ""  | 0 | ""
 é   | 1 | é
 `, func(text string, n int, want string) {
-		stagetest.Same(t, want, measure.FirstUnits(text, n), text, n)
+		must.Equal(t, measure.FirstUnits(text, n), want, text, n)
 	})
 }
 
@@ -265,6 +275,6 @@ func TestThreeLayerAutoLimits(t *testing.T) {
 		r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerAuto(), p))
 		r.View.Join(0)
 		r.Fire(policy.Prepare, 0, policy.Context{})
-		stagetest.Same(t, want, r.View.Epoch() > 0, n, p.Threshold)
+		must.Equal(t, r.View.Epoch() > 0, want, n, p.Threshold)
 	})
 }

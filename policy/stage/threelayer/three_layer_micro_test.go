@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
 
@@ -13,14 +14,14 @@ func TestThreeLayerMicro(t *testing.T) {
 		name  string
 		p     ThreeLayerMicro
 		sizes []int
-		want  []string
+		want  string
 	}{
-		{"three are kept", ThreeLayerMicro{3, 100}, []int{500, 500, 500}, nil},
-		{"the fourth makes the first old", ThreeLayerMicro{3, 100}, []int{500, 500, 500, 500}, []string{"clear@5 m2"}},
-		{"100 characters stay", ThreeLayerMicro{3, 100}, []int{100, 500, 500, 500}, nil},
-		{"101 go", ThreeLayerMicro{3, 100}, []int{101, 500, 500, 500}, []string{"clear@5 m2"}},
-		{"the definition's example", ThreeLayerMicro{3, 100}, []int{500, 100, 600, 20, 700}, []string{"clear@5 m2"}},
-		{"keep none", ThreeLayerMicro{0, 100}, []int{500, 500}, []string{"clear@2 m2", "clear@3 m4"}},
+		{"three are kept", ThreeLayerMicro{3, 100}, []int{500, 500, 500}, ""},
+		{"the fourth makes the first old", ThreeLayerMicro{3, 100}, []int{500, 500, 500, 500}, "clear@5 m2"},
+		{"100 characters stay", ThreeLayerMicro{3, 100}, []int{100, 500, 500, 500}, ""},
+		{"101 go", ThreeLayerMicro{3, 100}, []int{101, 500, 500, 500}, "clear@5 m2"},
+		{"the definition's example", ThreeLayerMicro{3, 100}, []int{500, 100, 600, 20, 700}, "clear@5 m2"},
+		{"keep none", ThreeLayerMicro{0, 100}, []int{500, 500}, "clear@2 m2, clear@3 m4"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -30,9 +31,9 @@ func TestThreeLayerMicro(t *testing.T) {
 			}
 			c.Play(`assistant say done`)
 			r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), &tt.p)).All()
-			stagetest.Same(t, tt.want, r.Edits())
+			must.Equal(t, r.Edits(), tt.want)
 			for _, e := range r.View.Edits() {
-				stagetest.Same(t, "[Previous tool result compacted]", e.New.Text)
+				must.Equal(t, e.New.Text, "[Previous tool result compacted]")
 			}
 		})
 	}
@@ -48,5 +49,5 @@ func TestThreeLayerMicroArrays(t *testing.T) {
 	}
 	c.Play(`call c Other 10; assistant say done`)
 	r := stagetest.NewRun(t, c, stagetest.Start(t, defineThreeLayerMicro(), nil)).All()
-	stagetest.Same(t, []string{fmt.Sprintf("clear@5 m%d.1", old)}, r.Edits())
+	must.Equal(t, r.Edits(), fmt.Sprintf("clear@5 m%d.1", old))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )
@@ -63,7 +64,7 @@ func TestPruneMessages(t *testing.T) {
 				}
 			}
 			got = got[:len(got)-1] // the response
-			stagetest.Same(t, tt.want, got)
+			must.Equal(t, got, tt.want)
 		})
 	}
 }

@@ -10,23 +10,20 @@ import (
 
 // TestRefetch: what is read again is billed as the cache's settings say.
 func TestRefetch(t *testing.T) {
-	for _, tt := range []struct {
-		set  policy.Caching
-		mode cache.Mode
-		want cache.Split
-	}{
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "5m"}, cache.Breakpoints, cache.Split{Read: 900, Write5m: 30}},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h"}, cache.Breakpoints, cache.Split{Read: 900, Write1h: 30}},
-		{policy.Caching{Breakpoints: policy.BreakpointsAutomatic, TTL: "auto"}, cache.Breakpoints, cache.Split{Read: 900, Write1h: 30}},
-		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "1h"}, cache.Breakpoints, cache.Split{Uncached: 930}},
-		{policy.Caching{Breakpoints: policy.BreakpointsLastTwo, TTL: "1h"}, cache.Auto, cache.Split{Read: 900, Uncached: 30}},
-		{policy.Caching{Breakpoints: policy.BreakpointsNone, TTL: "1h"}, cache.Auto, cache.Split{Uncached: 930}},
-	} {
-		a := New(AccountSettings{Caching: tt.set})
-		if tt.set.TTL == "auto" {
+	must.Rows(t, `
+# set | mode | want
+{"breakpoints": "last_two", "ttl": "5m"} | breakpoints | {"read": 900, "write_5m": 30}
+{"breakpoints": "last_two", "ttl": "1h"} | breakpoints | {"read": 900, "write_1h": 30}
+{"breakpoints": "automatic", "ttl": "auto"} | breakpoints | {"read": 900, "write_1h": 30}
+{"breakpoints": "none", "ttl": "1h"} | breakpoints | {"uncached": 930}
+{"breakpoints": "last_two", "ttl": "1h"} | automatic | {"read": 900, "uncached": 30}
+{"breakpoints": "none", "ttl": "1h"} | automatic | {"uncached": 930}
+`, func(set policy.Caching, mode cache.Mode, want cache.Split) {
+		a := New(AccountSettings{Caching: set})
+		if set.TTL == "auto" {
 			a.ttl = cache.Long // as the request before asked for
 		}
-		a.kinds["m"] = &cache.CacheKind{Mode: tt.mode}
-		must.Equal(t, a.refetch("m", 900, 30), tt.want, tt.set)
-	}
+		a.kinds["m"] = &cache.CacheKind{Mode: mode}
+		must.Equal(t, a.refetch("m", 900, 30), want, set)
+	})
 }

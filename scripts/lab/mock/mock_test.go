@@ -51,7 +51,7 @@ func prompt(path, text string, stream bool) string {
 	return fmt.Sprintf(`{"model":"m","stream":%t,"messages":[{"role":"user","content":%s}],"tools":[{"name":"sh"}]}`, stream, quoted)
 }
 
-var paths = []string{"/v1/messages", "/v1/responses", "/v1/chat/completions", "/v1beta/models/gemini-x:generateContent"}
+var paths = strings.Fields("/v1/messages /v1/responses /v1/chat/completions /v1beta/models/gemini-x:generateContent")
 
 func TestSteps(t *testing.T) {
 	got, err := parseStep(`think a plan && sh {"cmd":"ls"} && sh {"cmd":"pwd"} && say both && wait 5`)
