@@ -793,7 +793,6 @@ type cacheBreakCells struct {
 	ReadTokens          any `csv:"read_tokens" of:"InFile.Read"`
 	LostTokens          any `csv:"lost_tokens" of:"InFile.Lost"`
 	RecordedUSD         any `csv:"recorded_usd" of:"InFile.USD"`
-	Reason              any `csv:"recorded_reason" of:"InFile.Reason"`
 	SimulatedLostTokens any `csv:"simulated_lost_tokens" of:"Sim.Lost"`
 	SimulatedUSD        any `csv:"simulated_usd" of:"Sim.USD"`
 	USD                 any `col:"USD" about:"what they cost more than if they had been read"`
@@ -803,6 +802,7 @@ type cacheBreakCells struct {
 	BreaksUSD           any `csv:"breaks_usd" of:"Sim.Edits"`
 	LifetimeUSD         any `csv:"lifetime_usd" of:"Sim.Lifetime"`
 	PlacementUSD        any `csv:"placement_usd" of:"Sim.Placement"`
+	Reason              any `csv:"recorded_reason" of:"InFile.Reason"`
 }
 
 type sentCells struct {
