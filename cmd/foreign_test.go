@@ -181,6 +181,7 @@ func TestComparedWithOwn(t *testing.T) {
 	} {
 		var result any
 		ctxkitJSON(t, &result, "compare", file, "--no-regret")
+		must.Equal(t, len(at(result, "groups").([]any)), 1, file)
 		must.Equal(t, len(at(result, "groups.0.policies").([]any)), want, file)
 	}
 }

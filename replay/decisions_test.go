@@ -600,7 +600,9 @@ func (s *script) tell(steps string) *script {
 		return n
 	}
 	object := func(text string, into any) {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.DisallowUnknownFields()
+		if err := d.Decode(into); err != nil {
 			panic(text)
 		}
 	}

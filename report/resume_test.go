@@ -1,10 +1,9 @@
 package report
 
 import (
+	"io"
 	"testing"
 	"time"
-
-	"io"
 )
 
 func TestResume(t *testing.T) {

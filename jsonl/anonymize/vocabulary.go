@@ -152,7 +152,7 @@ func (v *vocabulary) stays(s string, at place) bool {
 // in groups as of a telephone.
 var (
 	plainVersion = pattern.New(`^\d{1,4}(\.\d{1,4}){0,2}$`)
-	date         = pattern.New(`\b20\d\d-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])\b`)
+	date         = pattern.New(`(^|[^0-9A-Za-z])20\d\d-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])($|[^0-9A-Za-z])`)
 	identifying  = pattern.New(`\d\.\d+\.\d+\.\d|\d{5}|(\d[-. ]?){8}|\d{3}[-. ]\d{4}`)
 )
 
@@ -166,7 +166,7 @@ const (
 
 // wordsOnly reports whether a value has words and all belong to the format, with a limited number of digits.
 func (v *vocabulary) wordsOnly(s string, most int) bool {
-	ok := !identifying().MatchString(date().ReplaceAllString(s, "date"))
+	ok := !identifying().MatchString(date().ReplaceAllString(s, "${1}date$4"))
 	words, digits := 0, 0
 	letterRuns(s, func(run string) {
 		words++

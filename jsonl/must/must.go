@@ -4,6 +4,7 @@ package must
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -76,8 +77,9 @@ func JSON(t testing.TB, text string, into any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil || d.More() {
-		t.Fatalf("%s: %v", text, err)
+	err := d.Decode(into)
+	if _, end := d.Token(); err != nil || end != io.EOF {
+		t.Fatalf("%s: %v, then %v", text, err, end)
 	}
 }
 
@@ -98,6 +100,9 @@ func Rows(t *testing.T, text string, call any) {
 		} else if row != "" {
 			rows = append(rows, row)
 		}
+	}
+	if len(rows) == 0 {
+		t.Fatal("no rows")
 	}
 	for n, row := range rows {
 		var in []reflect.Value

@@ -2,10 +2,10 @@ package session_test
 
 import (
 	"fmt"
-	"github.com/ctxkit/ctxkit/jsonl/must"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 )
 

@@ -59,12 +59,12 @@ func TestOf(t *testing.T) {
 	must.Rows(t, `
 # name | charge | cents | kind | calls
 classes | {"usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | request | 1
-left branch | {"kind": "branch", "usage": {"input": 1000000, "output": 1000000}} | 900 | branch | 1
-compaction | {"kind": "compaction", "usage": {"input": 1000000, "output": 1000000}} | 900 | compaction | 1
-summary of a branch | {"kind": "summary", "usage": {"input": 1000000, "output": 1000000}} | 900 | summary | 1
-warming | {"kind": "warming", "usage": {"input": 1000000, "output": 1000000}} | 900 | warming | 1
-other | {"kind": "other", "usage": {"input": 1000000, "output": 1000000}} | 900 | other | 1
-a run | {"kind": "run", "calls": 3, "usage": {"input": 1000000, "output": 1000000}} | 900 | run | 3
+left branch | {"kind": "branch", "usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | branch | 1
+compaction | {"kind": "compaction", "usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | compaction | 1
+summary of a branch | {"kind": "summary", "usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | summary | 1
+warming | {"kind": "warming", "usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | warming | 1
+other | {"kind": "other", "usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | other | 1
+a run | {"kind": "run", "calls": 3, "usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | 1500 | run | 3
 writes of an unknown lifetime | {"usage": {"cacheWrite": 1000000}} | 200 | request | 1
 rounds | {"usage": {"output": 1000000, "iterations": {"rounds": [{"calls": 1, "input": 1000000, "output": 3}, {"calls": 1, "cacheRead": 1000000, "output": 4}]}}} | 1000 | request | 3
 a round's hour of cache | {"usage": {"output": 1000000, "cacheWrite": 1000000, "iterations": {"rounds": [{"calls": 1, "cacheWrite": 1000000, "write1h": 1000000}]}}} | 1000 | request | 2
@@ -72,7 +72,7 @@ compacting iteration | {"usage": {"output": 1000000, "iterations": {"compactions
 another model's attempt | {"usage": {"output": 1000000, "iterations": {"attempts": [{"model": "claude-b", "spent": {"input": 1000000, "output": 1000000}}]}}} | 2500 | attempt | 2
 an attempt's hour of cache | {"usage": {"output": 1000000, "iterations": {"attempts": [{"model": "claude-a", "spent": {"cacheWrite": 2000000, "write1h": 1000000}}]}}} | 1000 | attempt | 2
 an attempt of a model that is not named | {"usage": {"output": 1000000, "iterations": {"attempts": [{"spent": {"input": 1000000}}]}}} | 500 | attempt | 2
-no price | {"model": "gpt-x", "usage": {"input": 1000000, "output": 1000000}} | null | request | 1
+no price | {"model": "gpt-x", "usage": {"input": 1000000, "cacheRead": 1000000, "cacheWrite": 2000000, "write5m": 1000000, "write1h": 1000000, "output": 1000000}} | null | request | 1
 `, func(name string, c charged, cents *int64, kind bill.Kind, calls int) {
 		b := bill.Of(conv(c.charge()), prices)
 		want := price.USD{}

@@ -182,7 +182,7 @@ a patch by a command | exec_command | {"cmd":"apply_patch <<'EOF'\n$patchEOF\n"}
 {"type":"response_item","payload":{"type":"function_call_output","call_id":%q,"output":"%s"}}
 `, kind, id, tool, field, input, total, total, id, output)
 		}
-		call("first", "exec_command", `{"cmd":"cat ledger.go","workdir":"/w","yield_time_ms":9}`, words.Replace(`$head$file`))
+		call("first", "exec_command", `{"cmd":"cat ledger.go","workdir":"/w","yield_time_ms":9}`, words.Replace(`Chunk ID: 1\nWall time: 0.01 seconds\nProcess exited with code 0\nOutput:\n$file`))
 		call("filler", "exec_command", `{"cmd":"true"}`, "ok")
 		call("again", tool, words.Replace(input), words.Replace(output))
 		call("end", "exec_command", `{"cmd":"true && true"}`, "ok")

@@ -202,6 +202,7 @@ func TestReasons(t *testing.T) {
 		{"unavailable", `"on"`, 0, backtest.Unexplained},
 		{"of_a_later_client", `"on"`, 0, backtest.Unexplained},
 		{"messages_changed", `"on"`, 0, cache.MessageEdit},
+		{"messages_changed", image, 0, cache.ImageAdded},
 		{"system_changed", `"on"`, 0, cache.ToolsChanged},
 		{"tools_changed", `"on"`, 0, cache.ToolsChanged},
 		{"model_changed", `"on"`, 0, cache.ModelSwitch},

@@ -378,7 +378,7 @@ func TestAutocompactMarkerCovered(t *testing.T) {
 		}
 		call, limit, _ := compactionCall(t, c, auto(t, ""), 0, excess)
 		if call.Retries != retries || call.Input-limit != sent {
-			t.Errorf("%d over: %d retries, %d over the limit; want %+v", excess, call.Retries, call.Input-limit, excess)
+			t.Errorf("%d over: %d retries, %d over the limit; want %d and %d", excess, call.Retries, call.Input-limit, retries, sent)
 		}
 	})
 }

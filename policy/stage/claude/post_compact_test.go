@@ -2,13 +2,13 @@ package claude
 
 import (
 	"fmt"
-	"github.com/ctxkit/ctxkit/jsonl/must"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/jsonl/session"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"

@@ -2,10 +2,10 @@ package gemini
 
 import (
 	"fmt"
-	"github.com/ctxkit/ctxkit/jsonl/must"
 	"strings"
 	"testing"
 
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )

@@ -117,7 +117,7 @@ func TestOpencodeSummaryCall(t *testing.T) {
 		p := defineOpencodeCompaction().Params.(*OpencodeCompaction)
 		p.Count, p.Prompt = count, prompt
 		if call := compacted(t, stagetest.Small(20), p).View.Edits()[0].Call; call.Prompt != prompt || call.Input != input {
-			t.Errorf("%+v, want %+v", call, count)
+			t.Errorf("%s: %+v, want %d, %d", count, call, prompt, input)
 		}
 	})
 }

@@ -1,10 +1,10 @@
 package roo
 
 import (
-	"github.com/ctxkit/ctxkit/jsonl/must"
 	"testing"
 
 	"github.com/ctxkit/ctxkit/jsonl"
+	"github.com/ctxkit/ctxkit/jsonl/must"
 	"github.com/ctxkit/ctxkit/policy"
 	"github.com/ctxkit/ctxkit/policy/stage/stagetest"
 )

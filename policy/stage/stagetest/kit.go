@@ -166,7 +166,10 @@ func (c *Convo) Play(format string, args ...any) *Convo {
 			w := m[2]
 			n := 1
 			if m[1] != "" {
-				w, _ = strconv.Unquote(m[1])
+				var err error
+				if w, err = strconv.Unquote(m[1]); err != nil {
+					panic(line)
+				}
 			}
 			if m[3] != "" {
 				n, _ = strconv.Atoi(m[3])
@@ -182,7 +185,11 @@ func (c *Convo) Play(format string, args ...any) *Convo {
 
 func (c *Convo) play(said []string) {
 	var parts []BlockText
-	for p := said[1:]; len(p) > 1; {
+	p := said[1:]
+	if !slices.Contains([]string{"assistant", "answers", "user", "meta"}, said[0]) {
+		p = nil
+	}
+	for len(p) > 0 {
 		var part BlockText
 		n := 3
 		switch p[0] {
@@ -206,8 +213,8 @@ func (c *Convo) play(said []string) {
 		case "calling":
 			part = Calling(p[1], p[2], p[3])
 			n = 4
-		default: // a message without parts
-			n = len(p)
+		default:
+			panic(p[0])
 		}
 		parts = append(parts, part)
 		p = p[n:]
