@@ -24,8 +24,8 @@ compaction, and each cache miss with its request, cause and cost.
 The causes are a restart of the client, an edit or a compaction, a pause longer
 than the cache lives, another model, other tools or settings, and breakpoints
 that do not reach far enough. A recorded cache miss that no line of the file
-explains is called unexplained, unless the file has the API's reason (Claude Code
-2.1.119 and later). Where it holds the requests that were sent (2.1.282 and
+explains is called unexplained, unless the file has the API's reason (Claude
+Code 2.1.119 and later). Where it holds the requests that were sent (2.1.282 and
 later), the first tool, setting or block that differs from the request before is
 named.
 
