@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,6 +122,21 @@ func runBy(line string, names []string) (name string) {
 	return name
 }
 
+// bySchema fails the test if a document is not by its schema; schemas are those compiled so far, by file.
+func bySchema(t *testing.T, schemas map[string]*jsonschema.Schema, file string, document io.Reader, args []string) {
+	t.Helper()
+	if schemas[file] == nil {
+		schemas[file] = schemaOf(t, file)
+	}
+	v, err := jsonschema.UnmarshalJSON(document)
+	if err == nil {
+		err = schemas[file].Validate(v)
+	}
+	if err != nil {
+		t.Errorf("%q: %v", args, err)
+	}
+}
+
 // TestEveryJSONHasASchema runs every command that prints JSON, and holds what it prints against the schema that its
 // "schema" names.
 func TestEveryJSONHasASchema(t *testing.T) {
@@ -147,16 +163,7 @@ func TestEveryJSONHasASchema(t *testing.T) {
 			continue
 		}
 		file := product + "." + version + ".json"
-		if schemas[file] == nil {
-			schemas[file] = schemaOf(t, file)
-		}
-		v, err := jsonschema.UnmarshalJSON(&out)
-		if err == nil {
-			err = schemas[file].Validate(v)
-		}
-		if err != nil {
-			t.Errorf("%q: %v", args, err)
-		}
+		bySchema(t, schemas, file, &out, args)
 	}
 	for _, name := range names {
 		if !tried[name] {
@@ -283,16 +290,7 @@ why FILE -p gemini-cli`, "\n")
 			return
 		}
 		name := strings.Replace(strings.TrimPrefix(doc.Schema, "ctxkit."), "/", ".", 1) + ".json"
-		if schemas[name] == nil {
-			schemas[name] = schemaOf(t, name)
-		}
-		v, err := jsonschema.UnmarshalJSON(&out)
-		if err == nil {
-			err = schemas[name].Validate(v)
-		}
-		if err != nil {
-			t.Errorf("%q: %v", args, err)
-		}
+		bySchema(t, schemas, name, &out, args)
 		valid++
 	}
 	for _, dir := range folders {
