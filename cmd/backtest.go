@@ -146,7 +146,7 @@ func (o *backtestOptions) checkStrict() error {
 }
 
 var (
-	errNoRecord = errors.New("no input has requests with recorded usage, or recorded compactions: there is nothing to score a policy against")
+	errNoRecord = errors.New("no input has requests with recorded usage after its first, or recorded compactions: there is nothing to score a policy against")
 	errNoUsage  = errors.New("no input has two requests with recorded usage: name a session with at least two answers")
 )
 

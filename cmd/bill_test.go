@@ -426,7 +426,7 @@ func TestClientTotal(t *testing.T) {
 	must.Rows(t, `
 # total | what is said | what is not
 more                  | at least 0.22 USD (the client reports 0.35 USD) | no such text
-less than a cent more | at least 0.22 USD (the client reports less than 0.01 USD more) | no such text
+less than a cent more | at least 0.22 USD (the client reports 0.002 USD more) | no such text
 rounded               | 0.22 USD | the client reports
 less                  | 0.22 USD | the client reports
 no price              | known (the client reports 0.09 USD for what has no price) | no such text

@@ -36,14 +36,15 @@ func clientReports(b *bill.Bill) string {
 		return ""
 	}
 	more := ""
-	if c.More.Known {
-		more = usdText(c.More) + " more"
+	if extra := c.More.Nano + c.Twice.Nano; extra > 0 {
+		more = usdText(price.USD{Nano: extra, Known: true}) + " more"
 		all := price.USD{Nano: c.CostUSD.Nano - c.Unpriced.Nano, Known: true}
 		if coverage(b) != "" {
 			more += coverage(b)
 		} else if text := usdText(all); all.Nano > b.CostUSD.Nano && text != usdText(b.CostUSD) {
 			more = text
 		}
+		more += phraseIf(c.Twice.Known, ", which counts reasoning twice")
 	}
 	reports := joined(" and ", more, phraseIf(c.Unpriced.Known, "%v for what has no price", usdText(c.Unpriced)))
 	return phraseIf(reports != "", " (the client reports %v)", reports)
@@ -188,6 +189,9 @@ func clientText(b *bill.Bill) string {
 	var models []string
 	for i := range c.Differences {
 		models = append(models, gapText(&c.Differences[i]))
+	}
+	if c.Twice.Known {
+		models = append(models, phrase("reasoning counted in the output and again (+%v USD)", c.Twice))
 	}
 	priced := price.USD{Nano: c.CostUSD.Nano - c.Unpriced.Nano - c.Billed.Nano, Known: c.Billed.Known}
 	than := phrase("%v USD %v than the lines say", number(priced.Decimal().Abs().Text(4)), either(priced.Nano < 0, "less", "more"))

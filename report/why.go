@@ -109,7 +109,7 @@ func whyText(t *why.BreaksTotal, name string, record, recorded bool) string {
 	text = joined(" ", text, phraseIf(len(words) > 0, "Of that: %v.", strings.Join(words, ", ")))
 	switch {
 	case n == 0:
-		text = joined(" ", text, either(t.Uncacheable == t.Requests, "Nothing of a request is cached.", "There was no cache miss."))
+		text = joined(" ", text, either(t.Uncacheable < t.Requests, "There was no cache miss.", either(record, "No cache is recorded.", "Nothing of a request is cached.")))
 	case !t.Spent.Known:
 		text = joined(" ", text, phrase("There were %v.", count(n, "cache miss")))
 	}
@@ -327,15 +327,16 @@ func compactedText(s *why.SessionBreaks) string {
 	return text + phraseIf(s.Thrash > 0, "; %v of the compactions freed less than a tenth", s.Thrash) + "."
 }
 
-// usdText is an amount that may be very small.
+// usdText is an amount in cents, or, if it is less, with its first digit.
 func usdText(u price.USD) string {
-	switch {
-	case !u.Known:
+	if !u.Known {
 		return "an unknown amount"
-	case u.Nano > 0 && u.Nano < 5_000_000:
-		return "less than 0.01 USD"
 	}
-	return u.Decimal().Text(2) + " USD"
+	places := 2
+	for cent := int64(5_000_000); 0 < u.Nano && u.Nano < cent; cent /= 10 {
+		places++
+	}
+	return u.Decimal().Text(places) + " USD"
 }
 
 // shareOf is the share of an amount in another, in brackets; "" where it is not known.

@@ -135,6 +135,7 @@ type Call struct {
 	Partial     Partial
 	Parts       []Part
 	Client      price.USD // what the client recorded as its cost
+	Twice       price.USD // of Client: for reasoning that it counts in the output, and again
 
 	tokens int // of an Entry
 	stated int // what covers it: 1 is the first of the bill's; 0: nothing
@@ -311,6 +312,7 @@ type Entry struct {
 	Partial     Partial      `json:"partial,omitzero"`
 	NotPriced   []Unpriced   `json:"not_priced,omitempty"`
 	ClientUSD   price.USD    `json:"client_usd,omitzero"`    // what the client recorded as its cost
+	Twice       price.USD    `json:"twice_usd,omitzero"`     // of ClientUSD: for reasoning that it counts in the output, and again
 	Client      *ClientTotal `json:"client_total,omitempty"` // of an entry that is no call: what the client recorded for all of them
 	Time        time.Time    `json:"time,omitzero"`          // zero: not recorded
 	Tokens      int          `json:"tokens,omitempty"`
@@ -322,7 +324,7 @@ func (b *Bill) Entries() []Entry {
 	for i := range b.List {
 		c := &b.List[i]
 		sum := c.Sum("")
-		list[i] = Entry{Key: c.Key, Agent: c.Agent, Calls: sum.Calls, USD: sum.CostUSD, Without: c.Without, Compactions: c.Compactions, Partial: c.Partial, ClientUSD: c.Client, Time: c.Time, Tokens: sum.Tokens()}
+		list[i] = Entry{Key: c.Key, Agent: c.Agent, Calls: sum.Calls, USD: sum.CostUSD, Without: c.Without, Compactions: c.Compactions, Partial: c.Partial, ClientUSD: c.Client, Twice: c.Twice, Time: c.Time, Tokens: sum.Tokens()}
 		for j := range c.Parts {
 			if p := &c.Parts[j]; p.What != "" {
 				list[i].NotPriced = append(list[i].NotPriced, Unpriced{p.What, max(p.Unpriced, 1), p.Tokens()})
@@ -346,7 +348,7 @@ func OfEntries(bills ...[]Entry) *Bill {
 				one.state(&Client{ClientTotal: *e.Client})
 				continue
 			}
-			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial, Client: e.ClientUSD, Time: e.Time, tokens: e.Tokens}
+			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial, Client: e.ClientUSD, Twice: e.Twice, Time: e.Time, tokens: e.Tokens}
 			c.Parts = append(c.Parts, Part{Sum: Sum{Calls: e.Calls, CostUSD: e.USD}})
 			for _, u := range e.NotPriced {
 				c.Parts = append(c.Parts, Part{What: u.What, Sum: Sum{Output: u.Tokens, Unpriced: u.Calls}})

@@ -279,17 +279,23 @@ func TestClient(t *testing.T) {
 func TestClientMore(t *testing.T) {
 	prices := table(t)
 	must.Rows(t, `
-# name | model | billionths by the client, of calls that cost 5.00001 USD by the table | more | unpriced | differences
-more          | claude-a | 6000000000 | 0.99999 | null | 1
-less          | claude-a | 4000000000 | null    | null | 1
-the same      | claude-a | 5000010000 | null    | null | 0
-rounded down  | claude-a | 5000000000 | null    | null | 0
-rounded up    | claude-a | 5000100000 | null    | null | 0
-a digit more  | claude-a | 5000020000 | 0.00001 | null | 1
-no price      | gpt-x    | 6000000000 | null    | 6    | 0
-`, func(name, model string, said int64, more, unpriced price.USD, differences int) {
+# name | model | billionths by the client, of calls that cost 5.00001 USD by the table | more | unpriced | differences | tokens of reasoning, 5 USD a million
+reasoning counted twice          | claude-a | 5500010000 | null | null | 0 | 100000
+reasoning counted twice, rounded | claude-a | 5500000000 | null | null | 0 | 100000
+more than reasoning              | claude-a | 6000000000 | 0.99999 | null | 1 | 100000
+more          | claude-a | 6000000000 | 0.99999 | null | 1 | 0
+less          | claude-a | 4000000000 | null    | null | 1 | 0
+the same      | claude-a | 5000010000 | null    | null | 0 | 0
+rounded down  | claude-a | 5000000000 | null    | null | 0 | 0
+rounded up    | claude-a | 5000100000 | null    | null | 0 | 0
+a digit more  | claude-a | 5000020000 | 0.00001 | null | 1 | 0
+no price      | gpt-x    | 6000000000 | null    | 6    | 0 | 0
+`, func(name, model string, said int64, more, unpriced price.USD, differences, thinking int) {
 		for _, whole := range []bool{false, true} {
-			main := conv(session.Charge{ID: "a", Model: model, Usage: jsonl.Usage{Output: million + 2}})
+			main := conv(session.Charge{ID: "a", Model: model, Usage: jsonl.Usage{Output: million + 2, Thinking: thinking}})
+			if whole && thinking > 0 {
+				continue // a client's total of many calls is not taken apart
+			}
 			if whole {
 				main.Client = &session.ClientTotals{Nano: said, Models: []session.RunTotals{{Model: model, Usage: jsonl.Usage{Output: million + 2, Nano: said}}}}
 			} else {
@@ -297,7 +303,7 @@ no price      | gpt-x    | 6000000000 | null    | 6    | 0
 			}
 			b := bill.OfSession(main, nil, prices)
 			k := b.Client
-			if k == nil || k.More != more || k.Unpriced != unpriced || len(k.Differences) != differences || b.AtLeast() != (more.Known || unpriced.Known) {
+			if k == nil || k.More != more || k.Unpriced != unpriced || k.Twice.Known != (thinking > 0 && !more.Known) || len(k.Differences) != differences || b.AtLeast() != (more.Known || unpriced.Known) {
 				t.Errorf("%s, whole %v: %+v", name, whole, k)
 				return
 			}

@@ -23,6 +23,7 @@ type ClientTotal struct {
 	More     price.USD `json:"more_usd,omitzero"`     // what CostUSD without Unpriced is more than Billed; left out where it is not
 	Calls    int       `json:"calls"`                 // of its bill
 	Guessed  bool      `json:"guessed,omitempty"`     // the client had no price for a model
+	Twice    price.USD `json:"twice_usd,omitzero"`    // of CostUSD, and not of More: for reasoning that it counts in the output, and again
 }
 
 // add adds what another client recorded.
@@ -89,7 +90,8 @@ func ofCalls(calls []Call) *Client {
 			c.Unpriced.Add(call.Client)
 			continue
 		}
-		off := gap(call.Client.Nano, billed.CostUSD.Nano, billed.Calls)
+		c.Twice.Add(call.Twice)
+		off := gap(call.Client.Nano, billed.CostUSD.Nano+call.Twice.Nano, billed.Calls)
 		more += off
 		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: off, Known: true}})
 	}

@@ -63,9 +63,6 @@ func callOf(c *session.Charge, provider string, table *price.Table) Call {
 	if c.Kind == session.ChargeRequest {
 		call.Requests = 1
 	}
-	if c.Usage.Nano > 0 {
-		call.Client = price.USD{Nano: c.Usage.Nano, Known: true}
-	}
 	switch { // the hosts of Claude mark its responses
 	case strings.HasPrefix(c.ID, "msg_bdrk_"):
 		provider = "bedrock"
@@ -94,6 +91,13 @@ func callOf(c *session.Charge, provider string, table *price.Table) Call {
 	}
 	if c.Partial {
 		call.Partial = p.partial(last, &one)
+	}
+	if u.Nano > 0 {
+		call.Client = price.USD{Nano: u.Nano, Known: true}
+		billed, twice := call.Sum("").CostUSD.Nano, one.Rates.Cost(cache.Split{}, u.Thinking)
+		if twice.Nano > 0 && gap(u.Nano, billed, one.Calls) != 0 && gap(u.Nano, billed+twice.Nano, one.Calls) == 0 {
+			call.Twice = twice
+		}
 	}
 	return call
 }
