@@ -196,27 +196,30 @@ func TestReasons(t *testing.T) {
 	for _, tt := range []struct {
 		reason, content string
 		pause           time.Duration
+		writes          int // of tokens, by the second request
 		want            cache.BreakCause
 	}{
-		{"", `"on"`, 0, backtest.Unexplained},
-		{"unavailable", `"on"`, 0, backtest.Unexplained},
-		{"of_a_later_client", `"on"`, 0, backtest.Unexplained},
-		{"messages_changed", `"on"`, 0, cache.MessageEdit},
-		{"messages_changed", image, 0, cache.ImageAdded},
-		{"system_changed", `"on"`, 0, cache.ToolsChanged},
-		{"tools_changed", `"on"`, 0, cache.ToolsChanged},
-		{"model_changed", `"on"`, 0, cache.ModelSwitch},
-		{"previous_message_not_found", `"on"`, 0, cache.EntryGone},
-		{"previous_message_not_found", `"on"`, time.Hour, cache.Expired},
-		{"previous_message_not_found", image, time.Hour, cache.Expired},
-		{"messages_changed", `"on"`, time.Hour, cache.Expired},
+		{"", `"on"`, 0, 15500, backtest.Unexplained},
+		{"unavailable", `"on"`, 0, 15500, backtest.Unexplained},
+		{"of_a_later_client", `"on"`, 0, 15500, backtest.Unexplained},
+		{"messages_changed", `"on"`, 0, 15500, cache.MessageEdit},
+		{"messages_changed", image, 0, 15500, cache.ImageAdded},
+		{"unavailable", `"on"`, 0, 2500, cache.ContextFell},
+		{"messages_changed", `"on"`, 0, 2500, cache.MessageEdit},
+		{"system_changed", `"on"`, 0, 15500, cache.ToolsChanged},
+		{"tools_changed", `"on"`, 0, 15500, cache.ToolsChanged},
+		{"model_changed", `"on"`, 0, 15500, cache.ModelSwitch},
+		{"previous_message_not_found", `"on"`, 0, 15500, cache.EntryGone},
+		{"previous_message_not_found", `"on"`, time.Hour, 15500, cache.Expired},
+		{"previous_message_not_found", image, time.Hour, 15500, cache.Expired},
+		{"messages_changed", `"on"`, time.Hour, 15500, cache.Expired},
 	} {
 		r := &recording{t: t, clock: time.Date(2026, 10, 1, 9, 0, 0, 0, time.UTC)}
 		r.user(`"go"`)
 		r.request(0, 20000, 0)
 		r.clock = r.clock.Add(tt.pause)
 		r.user(tt.content)
-		r.request(5000, 15500, 0)
+		r.request(5000, tt.writes, 0)
 		last := &r.lines[len(r.lines)-1]
 		*last = strings.Replace(*last, `"usage":`, fmt.Sprintf(`"diagnostics":{"cache_miss_reason":{"type":%q}},"usage":`, tt.reason), 1)
 		path := filepath.Join(t.TempDir(), "s.jsonl")
