@@ -78,7 +78,7 @@ func TestFields(t *testing.T) {
 	in := `{"type":"assistant", "uuid":"aaaaaaaa-1111-2222-3333-bbbbbbbbbbbb","timestamp":"2026-01-02T03:04:05.678Z","version":"2.1.19","cwd":"/home/somebody/project",` +
 		`"message":{"role":"assistant","model":"claude-opus-4-5-20251101","id":"msg_01ABC","content":[` +
 		`{"type":"tool_use","id":"toolu_01XYZ","name":"Read","input":{"file_path":"/home/somebody/secret.txt","type":"personal","status":"completed","offset":17}},` +
-		`{"type":"tool_use","id":"toolu_02XYZ","name":"mcp__private__lookup","input":{}}],"usage":{"input_tokens":5,"iterations":[{"model":"192.168.17.33"},{"model":"claude-5512345"},{"model":"claude-86512345"},{"model":"claude-29512345"},{"model":"claude-555-123-4567"},{"model":"2026-03-04"},{"version":"192.168.17.34"},{"version":"7.1"}]}},"userType":"5513",` +
+		`{"type":"tool_use","id":"toolu_02XYZ","name":"mcp__private__lookup","input":{}}],"usage":{"input_tokens":5,"iterations":[{"model":"192.168.17.33"},{"model":"claude-5512345"},{"model":"claude-86512345"},{"model":"claude-29512345"},{"model":"claude-555-123-4567"},{"model":"claude-555-7654"},{"model":"2026-03-04"},{"version":"192.168.17.34"},{"version":"7.1"}]}},"userType":"5513",` +
 		`"toolUseResult":{"type":"text","file":{"content":"line\nwith \"quotes\" and \u00fcml\u00e4ut"}},"trackedFileBackups":{"private/path.go":{"version":1}}}` + "\n"
 	out := anonymized(t, "seed", in)
 	if len(out) != len(in) || !json.Valid([]byte(out)) {
@@ -92,7 +92,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s is gone:\n%s", want, out)
 		}
 	}
-	for _, gone := range []string{"somebody", "secret", "personal", "private", "lookup", "quotes", "01XYZ", "aaaaaaaa", "path.go", "\\u00fcml", "192.168.17", "5512345", "86512345", "29512345", "555-123", "2026-03-04", "5513"} {
+	for _, gone := range []string{"somebody", "secret", "personal", "private", "lookup", "quotes", "01XYZ", "aaaaaaaa", "path.go", "\\u00fcml", "192.168.17", "5512345", "86512345", "29512345", "555-123", "555-7654", "2026-03-04", "5513"} {
 		if strings.Contains(out, gone) {
 			t.Errorf("%s is left:\n%s", gone, out)
 		}
