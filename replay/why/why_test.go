@@ -63,7 +63,7 @@ func check(t *testing.T, rec *replay.Record, pol *policy.Policy, scored []backte
 			switch {
 			case !ok:
 				t.Errorf("%s: the break at request %d is missing", name, n)
-			case g.InFile.Left != w.Left || g.InFile.Read != w.Read || g.Line != w.Line || (g.Cause == backtest.Unexplained) != (w.Cause == backtest.Unexplained):
+			case g.InFile.Left != w.Left || g.InFile.Read != w.Read || g.Line != w.Line || g.InFile.Unexplained != (w.Cause == backtest.Unexplained) || g.Cause == backtest.Unexplained && !g.InFile.Unexplained:
 				t.Errorf("%s: request %d: %+v %+v, the backtest has %+v", name, n, g, *g.InFile, w)
 			case g.Cause == backtest.Unexplained && (g.Stage != "" || g.Event != nil):
 				t.Errorf("%s: request %d: unexplained, and explained: %+v", name, n, g)
