@@ -93,15 +93,10 @@ var drifts = map[string]struct{ half, most, seeded float64 }{
 	"cl100k_base": {12, 18, 18},
 }
 
-// TestAnonymizeTokens holds it over every 32nd session, and that the events are the same by the counters that count lengths.
+// TestAnonymizeTokens holds it over one of 32 sessions, and that the events are the same by the counters that count lengths.
 func TestAnonymizeTokens(t *testing.T) {
 	corpus := folderOf(t, "CTXKIT_CORPUS")
-	var sample []string
-	for i, path := range sessionFiles(t, corpus) {
-		if i%32 == 4 && !strings.HasPrefix(filepath.Base(path), "codex-") { // they are refused
-			sample = append(sample, path)
-		}
-	}
+	sample := every(32, withoutCodex(sessionFiles(t, corpus)))
 	for counter, d := range measureDrift(t, sample) {
 		d.hold(t, counter, drifts[counter].half, drifts[counter].most)
 		if d.events > 0 && drifts[counter].half < 1 {

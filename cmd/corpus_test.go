@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,12 +93,20 @@ func folderOf(t *testing.T, variable string) string {
 	return dir
 }
 
-// every takes every nth file; with CTXKIT_LONG=1 all.
+// every takes the smallest of each n files; with CTXKIT_LONG=1 all.
 func every(n int, files []string) (some []string) {
-	for i, file := range files {
-		if i%n == n/2 || long() {
-			some = append(some, file)
+	if long() {
+		return files
+	}
+	size := func(file string) int64 {
+		info, err := os.Stat(file)
+		if err != nil {
+			return 0
 		}
+		return info.Size()
+	}
+	for group := range slices.Chunk(files, n) {
+		some = append(some, slices.MinFunc(group, func(x, y string) int { return cmp.Compare(size(x), size(y)) }))
 	}
 	return some
 }

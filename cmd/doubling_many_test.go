@@ -51,12 +51,12 @@ func TestDoublingOfMany(t *testing.T) {
 		seen[s.name], forms[s.name] = true, s
 	}
 	for _, line := range strings.Split(strings.TrimSpace(`
-10000 models     replay -p none -f ndjson
-10000 models     compare -p none -p opencode --cache equal -f json
+2500  models     replay -p none -f ndjson
+2500  models     compare -p none -p opencode --cache equal -f json
 40000 unreported replay -p none -f ndjson
 40000 once       replay -p none -f ndjson
-10000 automatic  replay -p swe-agent -f ndjson
-10000 turn       replay -p goose -f ndjson
+4000  automatic  replay -p swe-agent -f ndjson
+4000  turn       replay -p goose -f ndjson
 10000 requests   replay -p goose -f ndjson
 10000 falling    replay -p opencode -f ndjson
 10000 falling    view --as session -p opencode
@@ -66,7 +66,7 @@ func TestDoublingOfMany(t *testing.T) {
 10000 turn       replay -p qwen-code-0.7 -f ndjson
 40000 parallel   regret -p none -f json
 20000 snips      regret -p opencode -f json
-40000 little     regret -p none -f json
+10000 little     regret -p none -f json
 10000 micro      replay -p recorded -f ndjson
 10000 roots      replay -p claude-code -f ndjson
 10000 fused      stats -f json

@@ -115,7 +115,8 @@ func TestListedSessions(t *testing.T) {
 	}
 }
 
-// foreignFiles are hand-made sessions of other agents, documents on one line, too, and, where there are some, real ones.
+// foreignFiles are hand-made sessions of other agents, documents on one line, too, and, where there are some, real ones: of
+// each four the smallest, with CTXKIT_LONG=1 all.
 func foreignFiles(t *testing.T) (files []string) {
 	t.Helper()
 	add := func(dir string) {
@@ -139,6 +140,7 @@ func foreignFiles(t *testing.T) (files []string) {
 	for _, reader := range strings.Fields("codex copilot gemini opencode pi") { // folders, not products
 		add(filepath.Join("..", "jsonl", "internal", reader, "testdata"))
 	}
+	own := len(files)
 	for _, name := range []string{"CTXKIT_CODEX", "CTXKIT_AGENTS"} {
 		if dir := os.Getenv(name); dir == "" {
 			t.Logf("%s is not set: no real sessions of these agents", name)
@@ -146,7 +148,7 @@ func foreignFiles(t *testing.T) (files []string) {
 			add(dir)
 		}
 	}
-	return files
+	return append(files[:own], every(4, files[own:])...)
 }
 
 // TestConverted: a converted session replays as its original.

@@ -100,6 +100,16 @@ func presets(t testing.TB) []*policy.Policy {
 	return list
 }
 
+// inTurn are the policies whose turn it is with a session: one of every n, with CTXKIT_LONG=1 all.
+func inTurn(t testing.TB, session, n int) (list []*policy.Policy) {
+	for p, pol := range presets(t) {
+		if (session+p)%n == 0 || os.Getenv("CTXKIT_LONG") == "1" {
+			list = append(list, pol)
+		}
+	}
+	return list
+}
+
 // recordOf is a record that keeps digests of its texts, as for many replays; TestSharedRecord compares it with others.
 func recordOf(t testing.TB, conv *session.Conversation) *replay.Record {
 	rec := must.Get(replay.NewRecord(conv))(t)
@@ -143,16 +153,13 @@ func tsv(t testing.TB, path string) []map[string]string {
 // TestCorpusEveryPolicy replays every real file under a fifth of the built-in policies in turn, with CTXKIT_LONG=1
 // under all: what each sends breaks no rule of the API that the transcript does not.
 func TestCorpusEveryPolicy(t *testing.T) {
-	all, none := presets(t), named(t, "none")
+	none := named(t, "none")
 	for i, path := range corpusFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			for _, conv := range load(t, path).Conversations() {
 				rec := recordOf(t, conv)
 				own := violations(runOn(t, rec, none))
-				for p, pol := range all {
-					if (i+p)%5 != 0 && os.Getenv("CTXKIT_LONG") == "" {
-						continue
-					}
+				for _, pol := range inTurn(t, i, 5) {
 					for broken := range violations(runOn(t, rec, pol)) {
 						if !own[broken] {
 							t.Errorf("%s: %s", pol.Name, broken)

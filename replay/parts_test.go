@@ -74,9 +74,9 @@ func TestCostParts(t *testing.T) {
 }
 
 func TestCorpusCostParts(t *testing.T) {
-	for _, file := range corpusFiles(t) {
+	for i, file := range corpusFiles(t) {
 		if conv := load(t, file).Main; len(conv.Requests) > 0 {
-			checkParts(t, conv, presets(t), "")
+			checkParts(t, conv, inTurn(t, i, 8), "")
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestLinear(t *testing.T) {
 		return time.Since(start)
 	}
 	for name, line := range shapes {
-		small, large := file(line, 4000), file(line, 16000)
+		small, large := file(line, 2000), file(line, 8000)
 		var four, one time.Duration
 		for range 5 { // a measurement can be off
 			if four, one = took(small, 4), took(large, 1); one <= 2*four {
@@ -71,7 +71,7 @@ func TestLinear(t *testing.T) {
 		}
 		t.Logf("%s: %s and %s", name, four, one)
 		if one > 2*four {
-			t.Errorf("%s: %s for four files of 4,000 lines, %s for one of 16,000", name, four, one)
+			t.Errorf("%s: %s for four files of 2,000 lines, %s for one of 8,000", name, four, one)
 		}
 	}
 }
