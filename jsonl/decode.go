@@ -118,6 +118,8 @@ func (d *decoder) entry(e *entry, b []byte, i int) (int, scan.Fault) {
 			e.Attachment = d.raw(&m)
 		case "requestId":
 			e.RequestID = d.raw(&m)
+		case "toolUseResult":
+			e.ToolUseResult = d.raw(&m)
 		case "rendered":
 			e.Rendered = d.raw(&m)
 		case "renderedInHumanTurn":

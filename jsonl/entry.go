@@ -135,6 +135,7 @@ type Entry struct {
 	Rendered             []byte // an attachment as it was sent
 	RenderedInTurn       []byte // renderedInHumanTurn: as it was sent where what a person typed is right before it
 	RequestID            []byte // of a response
+	ToolUseResult        []byte // of a result: what the client says of it
 	CompactMetadata      []byte
 	MicrocompactMetadata []byte
 	SnipMetadata         []byte

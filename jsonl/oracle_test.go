@@ -188,7 +188,7 @@ func oracleEntry(raw []byte) (Entry, []oracleBlock) {
 		CWD: str("cwd"), LeafUUID: str("leafUuid"),
 		IsSidechain: is("isSidechain"), IsMeta: is("isMeta"), IsCompactSummary: is("isCompactSummary"),
 		IsAPIError: is("isApiErrorMessage"),
-		RequestID:  m["requestId"],
+		RequestID:  m["requestId"], ToolUseResult: m["toolUseResult"],
 		Attachment: m["attachment"], CompactMetadata: m["compactMetadata"], MicrocompactMetadata: m["microcompactMetadata"],
 		SnipMetadata: m["snipMetadata"], RemovedUUIDs: m["removedUuids"],
 	}
@@ -393,7 +393,7 @@ func diff(t testing.TB, e *Entry, what string, got, want any) {
 func (e *Entry) clone() *Entry {
 	c := *e
 	c.Raw = bytes.Clone(e.Raw)
-	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.RequestID, &c.Message.ContextManagement, &c.Message.Diagnostics} {
+	for _, f := range []*[]byte{&c.Attachment, &c.CompactMetadata, &c.MicrocompactMetadata, &c.SnipMetadata, &c.RemovedUUIDs, &c.RequestID, &c.ToolUseResult, &c.Message.ContextManagement, &c.Message.Diagnostics} {
 		if i := e.index(*f); i >= 0 {
 			*f = c.Raw[i : i+len(*f)]
 		} else {

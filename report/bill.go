@@ -119,19 +119,20 @@ func lacks(b *bill.Bill, fit *replay.CacheFit) []lack {
 	part := &b.Partial
 	of := " of " + count(b.Calls+b.Without, "response")
 	sim := cmp.Or(fit, &replay.CacheFit{})
-	unknown := func(what, of string, calls, others, simulated int, about price.USD) lack {
+	unknown := func(what, of, word, by string, calls, others, simulated int, about price.USD) lack {
 		if c := b.Client; c != nil && c.More.Known && c.Calls >= b.Calls && others == 0 {
 			rest := price.USD{Nano: max(c.More.Nano-part.CostUSD.Nano, 0), Known: true}
 			return lack{what, of, phrase(" (%v by the client's total)", usdText(rest)), calls, "", rest, rest}
 		}
-		return lack{what, of, phraseIf(about.Known, " (about %v more%v)", usdText(about), phraseIf(simulated < calls, " for %v of them", simulated)), calls, "",
-			either[any](about.Known, pair{number("about " + about.String()), about}, "-"), either(simulated == calls, about, price.USD{})}
+		return lack{what, of, phraseIf(about.Known, " (%v %v more%v%v)", word, usdText(about), phraseIf(simulated < calls, " for %v of them", simulated), by), calls, "",
+			either[any](about.Known, pair{number(word + " " + about.String()), about}, "-"), either(simulated == calls, about, price.USD{})}
 	}
 	list := []lack{
 		{"no final output count", thousands(part.Calls) + of, phraseIf(part.Tokens > 0, " (about %v tokens%v more)", rounded(part.Tokens), phraseIf(part.CostUSD.Known, ", %v", usdText(part.CostUSD))),
 			part.Calls, part.Tokens, part.CostUSD, part.CostUSD},
-		unknown("no usage", thousands(b.Without)+of, b.Without, b.Unbilled, sim.Requests-sim.Recorded, sim.UnreportedUSD),
-		unknown("no usage in the file", "the summary request of "+count(b.Unbilled, "compaction"), b.Unbilled, b.Without, sim.Compactions, sim.CompactionsUSD),
+		unknown("no usage", thousands(b.Without)+of, "about", "", b.Without, b.Unbilled+b.Unfiled.Agents, sim.Requests-sim.Recorded, sim.UnreportedUSD),
+		unknown("no file", count(b.Unfiled.Agents, "subagent"), "at least", ", by their progress lines", b.Unfiled.Agents, b.Without+b.Unbilled, b.Unfiled.Known, b.Unfiled.CostUSD),
+		unknown("no usage in the file", "the summary request of "+count(b.Unbilled, "compaction"), "about", "", b.Unbilled, b.Without+b.Unfiled.Agents, sim.Compactions, sim.CompactionsUSD),
 	}
 	for _, u := range b.NotPriced {
 		list = append(list, lack{"no price", u.What, phrase(" (%v%v)", count(u.Calls, "call"), phraseIf(u.Tokens > 0, ", %v tokens", u.Tokens)), u.Calls, u.Tokens, "-", price.USD{}})
@@ -286,7 +287,7 @@ func billSections(p *page, b *bill.Bill, fit *replay.CacheFit) {
 		}))
 	}
 	p.section("what the bill may be short of", rowsOf(lacks(b, fit), func(l *lack, r *billShortCells) style {
-		*r = billShortCells{l.what + " for " + l.of, l.calls, l.tokens, l.usd}
+		*r = billShortCells{l.what + " for " + l.of, either[any](l.what == "no file", "-", l.calls), l.tokens, l.usd}
 		return none
 	}))
 }

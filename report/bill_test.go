@@ -43,11 +43,32 @@ func TestWholeText(t *testing.T) {
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{Compactions: 1, CompactionsUSD: usd(25)}, "; with that, about 1.75 USD"},
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{}, ""},
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{Compactions: 2, CompactionsUSD: usd(25)}, ""},
+		{bill.Bill{Partial: cut, Unfiled: bill.Unfiled{Agents: 2, Known: 2, CostUSD: usd(75)}}, replay.CacheFit{}, "; with that, about 2.25 USD"},
+		{bill.Bill{Partial: cut, Unfiled: bill.Unfiled{Agents: 2, Known: 1, CostUSD: usd(75)}}, replay.CacheFit{}, ""},
 		{bill.Bill{Partial: cut, NotPriced: []bill.Unpriced{{What: "model m", Calls: 1}}}, replay.CacheFit{}, ""},
 	} {
 		tt.bill.Calls = 3
 		tt.bill.CostUSD = usd(100)
 		must.Equal(t, wholeText(&tt.bill, &tt.fit), tt.want)
+	}
+}
+
+// TestShortText: what subagents without a file cost stands beside the bill, as far as it is known, or as the client's total has it.
+func TestShortText(t *testing.T) {
+	usd := price.USD{Nano: 75e7, Known: true}
+	client := &bill.Client{ClientTotal: bill.ClientTotal{Calls: 3, More: price.USD{Nano: 2e9, Known: true}}}
+	for _, tt := range []struct {
+		bill bill.Bill
+		want string
+	}{
+		{bill.Bill{Unfiled: bill.Unfiled{Agents: 1}}, "no file for 1 subagent"},
+		{bill.Bill{Unfiled: bill.Unfiled{Agents: 2, Known: 2, CostUSD: usd}}, "no file for 2 subagents (at least 0.75 USD more, by their progress lines)"},
+		{bill.Bill{Unfiled: bill.Unfiled{Agents: 3, Known: 2, CostUSD: usd}}, "no file for 3 subagents (at least 0.75 USD more for 2 of them, by their progress lines)"},
+		{bill.Bill{Unfiled: bill.Unfiled{Agents: 2, Known: 2, CostUSD: usd}, Client: client}, "no file for 2 subagents (2.00 USD by the client's total)"},
+		{bill.Bill{Unfiled: bill.Unfiled{Agents: 2}, Unbilled: 1, Client: client}, "no file for 2 subagents; no usage in the file for the summary request of 1 compaction"},
+	} {
+		tt.bill.Calls = 3
+		must.Equal(t, shortText(&tt.bill, nil), tt.want)
 	}
 }
 

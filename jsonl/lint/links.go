@@ -24,6 +24,9 @@ func (l *linter) warned(w session.Warning) {
 func (l *linter) loaded(f *session.File) {
 	for _, conv := range f.Conversations() {
 		l.answers(conv)
+		for i := range conv.Unfiled {
+			l.add("missing-subagent", conv.Unfiled[i].Line, "the session has no file of the subagent %.40q", conv.Unfiled[i].Agent)
+		}
 		for i := range conv.Snips {
 			for _, uuid := range conv.Snips[i].Removed {
 				l.removed[uuid] = true

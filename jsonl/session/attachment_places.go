@@ -12,18 +12,19 @@ import (
 // textPlaces is where attachments of some kinds have their sent content, by readers of clients up to 2.1.260: members,
 // by a path each.
 var textPlaces = map[string]string{
-	"teammate_mailbox":    "messages.text messages.content messages.message",
-	"invoked_skills":      "skills.content",
-	"relevant_memories":   "memories.content",
-	"plan_file_reference": "planContent",
-	"plan_mode":           "planFilePath",
-	"plan_mode_exit":      "planFilePath",
-	"date_change":         "newDate",
-	"opened_file_in_ide":  "filename",
-	"mcp_resource":        "content.contents.text",
-	"task_status":         "description deltaSummary",
-	"async_hook_response": "response.systemMessage response.hookSpecificOutput.additionalContext response",
-	"hook_blocking_error": "blockingError.command blockingError.blockingError",
+	"teammate_mailbox":       "messages.text messages.content messages.message",
+	"invoked_skills":         "skills.content",
+	"relevant_memories":      "memories.content",
+	"plan_file_reference":    "planContent",
+	"plan_mode":              "planFilePath",
+	"plan_mode_exit":         "planFilePath",
+	"date_change":            "newDate",
+	"opened_file_in_ide":     "filename",
+	"mcp_resource":           "content.contents.text",
+	"task_status":            "description deltaSummary",
+	"async_hook_response":    "response.systemMessage response.hookSpecificOutput.additionalContext response",
+	"hook_blocking_error":    "blockingError.command blockingError.blockingError",
+	"read_truncation_notice": "banner",
 }
 
 // placedTexts lists the texts at some places, in the order of the places. Members of lists are taken one by one.

@@ -211,6 +211,7 @@ func TestPlacedTexts(t *testing.T) {
 {"response":{"systemMessage":"the words"},"type":"async_hook_response"} | the words
 {"response":{"hookSpecificOutput":{"additionalContext":"more"},"systemMessage":"the words"},"type":"async_hook_response"} | "the words\nmore"
 {"response":"the words", "type":"async_hook_response"} | the words
+{"banner":"the words", "toolUseID":"t", "type":"read_truncation_notice"} | the words
 {"blockingError":{"blockingError":"more", "command":"the words"},"type":"hook_blocking_error"} | "the words\nmore"
 {"count":7,"deep":{"words":["the words", "word"]},"type":"of_tomorrow"} | the words
 {"a":"in order", "b":"the words", "type":"of_tomorrow"} | "in order\nthe words"

@@ -173,13 +173,14 @@ func (b *billing) charge(q *call) Charge {
 	return q.Charge
 }
 
-// repeated notes the response of a line that is set aside since an earlier one has its uuid. Usually that is the same.
-func (ld *loader) repeated(e *jsonl.Entry) {
+// charged adds to a list the response of a line that is not in the chain. Usually another line has the same.
+func (ld *loader) charged(list []Charge, e *jsonl.Entry) []Charge {
 	m := &e.Message
 	id := ld.callOf(e)
 	if e.Type == "assistant" && m.HasUsage && m.Model != synthetic && !e.IsAPIError && !e.NoRequest && id != "" {
-		ld.billed = append(ld.billed, Charge{ID: id, Kind: ChargeBranch, Line: e.Line, Time: e.Time, Model: m.Model, Calls: 1, Usage: m.Usage, HasUsage: m.Usage.Context() > 0})
+		list = append(list, Charge{ID: id, Kind: ChargeBranch, Line: e.Line, Time: e.Time, Model: m.Model, Calls: 1, Usage: m.Usage, HasUsage: m.Usage.Context() > 0})
 	}
+	return list
 }
 
 // addCharges adds charges to the main conversation, but for those that repeat another: they tell more of its usage.

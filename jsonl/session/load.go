@@ -132,6 +132,8 @@ type loader struct {
 	billed   []Charge                // by lines of their own
 	covered  []string                // ids of responses whose usage is in those
 	windows  []window                // of the model, where lines state them, in order
+	agents   []Unfiled               // all subagents that lines name
+	agentAt  map[string]int          // id -> index into agents
 }
 
 // load reads a source; file is the path it was opened by, "" for a stream, and lost the unreadable part of its database.
@@ -142,7 +144,7 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 		requests: map[string]bool{},
 		path:     path, lost: lost, lines: Accounting{SetAside: map[Reason]int{}}, watch: opt, notes: ns, limits: limits, byUUID: map[string]int{},
 		oddKinds: map[string]bool{}, attached: map[string]bool{}, callAt: map[string]int{}, removed: map[string]bool{}, snipped: map[int][]string{},
-		client: map[string]ClientTotals{},
+		client: map[string]ClientTotals{}, agentAt: map[string]int{},
 	}
 	src, err := ld.recognise(src, file)
 	if err != nil {
@@ -164,6 +166,7 @@ func load(src *jsonl.Source, path, file string, lost []string, opt LoadOptions) 
 		return nil, &jsonl.FileError{Path: path, Err: fmt.Errorf("no line has the uuid %s: want the leaf of a branch of this session", opt.Leaf)}
 	}
 	ld.build(f, opt)
+	ld.addUnfiled(f, file)
 	for _, conv := range f.Conversations() {
 		conv.readOffloads(offloadsOf(file, opt.Offload), limits, ns)
 		if conv == f.Main && conv.Agent == "" {
@@ -235,6 +238,7 @@ func size(e *jsonl.Entry) int64 {
 }
 
 func (ld *loader) entry(e *jsonl.Entry) {
+	ld.names(e)
 	switch e.Type {
 	case "user", "assistant":
 		if !e.HasMessage {
@@ -307,7 +311,7 @@ func (ld *loader) add(e *jsonl.Entry) {
 	if _, again := ld.byUUID[uuid]; again {
 		ld.aside(e.Line, AsideDuplicate)
 		ld.warn(CodeDuplicateUUID, e.Line, "an earlier line has the uuid %s: line set aside", uuid)
-		ld.repeated(e)
+		ld.billed = ld.charged(ld.billed, e)
 		return
 	}
 	n := &node{

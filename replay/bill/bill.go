@@ -74,6 +74,7 @@ type Bill struct {
 	Requests  int        `json:"requests"`                            // with usage
 	Unbilled  int        `json:"compactions_without_usage,omitempty"` // whose calls are on no line
 	Without   int        `json:"requests_without_usage"`              // calls of which nothing is known
+	Unfiled   Unfiled    `json:"subagents_without_file,omitzero"`     // no calls of these are included
 	NotPriced []Unpriced `json:"not_priced,omitempty"`                // what the table has no price for; sorted
 	Partial   Partial    `json:"partial_outputs,omitzero"`            // responses whose output count is that of their first moment
 	Copies    Copies     `json:"copies,omitzero"`                     // calls that several conversations record, each counted once
@@ -102,6 +103,13 @@ type Partial struct {
 	CostUSD price.USD `json:"cost_usd,omitzero"` // of these
 }
 
+// Unfiled is the subagents that lines name, but of which there is no file.
+type Unfiled struct {
+	Agents  int       `json:"subagents"`
+	Known   int       `json:"known"`             // of which progress lines repeat calls that have a price
+	CostUSD price.USD `json:"cost_usd,omitzero"` // of these calls, by their recorded usage
+}
+
 // Copies is the calls that were left out of a sum because another conversation of it has them.
 type Copies struct {
 	Calls   int       `json:"calls"`
@@ -121,21 +129,27 @@ func (b *Bill) Short() Brief { return Brief{b.CostUSD, b.AgentsUSD, b.AtLeast(),
 
 // AtLeast reports whether more was billed than the bill knows of.
 func (b *Bill) AtLeast() bool {
-	return b.Partial.Calls+b.Without+b.Unbilled+len(b.NotPriced) > 0 || b.Client != nil && b.Client.More.Known
+	return b.Partial.Calls+b.Without+b.Unbilled+b.Unfiled.Agents+len(b.NotPriced) > 0 || b.Client != nil && b.Client.More.Known
+}
+
+// Head is what a call and its Entry have in common.
+type Head struct {
+	Key         int64     `json:"call,omitempty"` // of the response; 0: no other conversation can have it
+	Agent       bool      `json:"subagent,omitempty"`
+	Without     int       `json:"without_usage,omitempty"` // 1 where it has no usage
+	Compactions int       `json:"compactions,omitempty"`   // 1 where it wrote the summary of a compaction, and is on no line
+	Partial     Partial   `json:"partial,omitzero"`
+	Unfiled     *Unfiled  `json:"unfiled,omitempty"`   // nil: it is a call, else it stands for a subagent: of no agents for one that has a file
+	ClientUSD   price.USD `json:"client_usd,omitzero"` // what the client recorded as its cost
+	Twice       price.USD `json:"twice_usd,omitzero"`  // of ClientUSD: for reasoning that it counts in the output, and again
+	Time        time.Time `json:"time,omitzero"`       // zero: not recorded
 }
 
 // Call is one billed response.
 type Call struct {
-	Time        time.Time // zero: not recorded
-	Key         int64     // of the response; 0: no other conversation can have it
-	Agent       bool      // it is a subagent's
-	Requests    int       // 1 where it answers a request and has usage
-	Without     int       // 1 where it has no usage
-	Compactions int       // 1 where it wrote the summary of a compaction, and is on no line
-	Partial     Partial
-	Parts       []Part
-	Client      price.USD // what the client recorded as its cost
-	Twice       price.USD // of Client: for reasoning that it counts in the output, and again
+	Head
+	Requests int // 1 where it answers a request and has usage
+	Parts    []Part
 
 	tokens int // of an Entry
 	stated int // what covers it: 1 is the first of the bill's; 0: nothing
@@ -177,6 +191,9 @@ func (b *Bill) tally() {
 		b.Without += c.Without
 		b.Unbilled += c.Compactions
 		price.AddUp(&b.Partial, &c.Partial)
+		if c.Unfiled != nil {
+			price.AddUp(&b.Unfiled, c.Unfiled)
+		}
 		for j := range c.Parts {
 			p := &c.Parts[j]
 			b.Add(p.Sum)
@@ -259,7 +276,9 @@ func (l *Ledger) Add(b *Bill) {
 			c, s.List[i] = s.List[i], c
 		}
 		s.List[i].Agent = s.List[i].Agent && c.Agent // a subagent may begin with a copy of the conversation
-		price.AddUp(&s.Copies, &Copies{1, c.Sum("").CostUSD})
+		if c.Unfiled == nil {
+			price.AddUp(&s.Copies, &Copies{1, c.Sum("").CostUSD})
+		}
 	}
 }
 
@@ -298,24 +317,20 @@ func (l *Ledger) Bill() *Bill {
 func (c *Call) knowsMore(o *Call) bool {
 	mine := c.Sum("")
 	other := o.Sum("")
+	if c.Unfiled != nil && o.Unfiled != nil {
+		return cmp.Or(cmp.Compare(o.Unfiled.Agents, c.Unfiled.Agents), cmp.Compare(c.Unfiled.CostUSD.Nano, o.Unfiled.CostUSD.Nano)) > 0
+	}
 	return cmp.Or(cmp.Compare(o.Without, c.Without), cmp.Compare(o.Partial.Calls, c.Partial.Calls), cmp.Compare(mine.Tokens(), other.Tokens()), cmp.Compare(mine.CostUSD.Nano, other.CostUSD.Nano)) > 0
 }
 
 // Entry is a call in short, for sums over many bills.
 type Entry struct {
-	Key         int64        `json:"call,omitempty"` // of the response; 0: no other conversation can have it
-	Agent       bool         `json:"subagent,omitempty"`
-	Calls       int          `json:"calls,omitempty"`
-	USD         price.USD    `json:"usd"`
-	Without     int          `json:"without_usage,omitempty"`
-	Compactions int          `json:"compactions,omitempty"` // on no line
-	Partial     Partial      `json:"partial,omitzero"`
-	NotPriced   []Unpriced   `json:"not_priced,omitempty"`
-	ClientUSD   price.USD    `json:"client_usd,omitzero"`    // what the client recorded as its cost
-	Twice       price.USD    `json:"twice_usd,omitzero"`     // of ClientUSD: for reasoning that it counts in the output, and again
-	Client      *ClientTotal `json:"client_total,omitempty"` // of an entry that is no call: what the client recorded for all of them
-	Time        time.Time    `json:"time,omitzero"`          // zero: not recorded
-	Tokens      int          `json:"tokens,omitempty"`
+	Head
+	Calls     int          `json:"calls,omitempty"`
+	USD       price.USD    `json:"usd"`
+	NotPriced []Unpriced   `json:"not_priced,omitempty"`
+	Client    *ClientTotal `json:"client_total,omitempty"` // of an entry that is no call: what the client recorded for all of them
+	Tokens    int          `json:"tokens,omitempty"`
 }
 
 // Entries are the calls of a session's bill in short.
@@ -324,7 +339,7 @@ func (b *Bill) Entries() []Entry {
 	for i := range b.List {
 		c := &b.List[i]
 		sum := c.Sum("")
-		list[i] = Entry{Key: c.Key, Agent: c.Agent, Calls: sum.Calls, USD: sum.CostUSD, Without: c.Without, Compactions: c.Compactions, Partial: c.Partial, ClientUSD: c.Client, Twice: c.Twice, Time: c.Time, Tokens: sum.Tokens()}
+		list[i] = Entry{Head: c.Head, Calls: sum.Calls, USD: sum.CostUSD, Tokens: sum.Tokens()}
 		for j := range c.Parts {
 			if p := &c.Parts[j]; p.What != "" {
 				list[i].NotPriced = append(list[i].NotPriced, Unpriced{p.What, max(p.Unpriced, 1), p.Tokens()})
@@ -348,7 +363,7 @@ func OfEntries(bills ...[]Entry) *Bill {
 				one.state(&Client{ClientTotal: *e.Client})
 				continue
 			}
-			c := Call{Key: e.Key, Agent: e.Agent, Without: e.Without, Compactions: e.Compactions, Partial: e.Partial, Client: e.ClientUSD, Twice: e.Twice, Time: e.Time, tokens: e.Tokens}
+			c := Call{Head: e.Head, tokens: e.Tokens}
 			c.Parts = append(c.Parts, Part{Sum: Sum{Calls: e.Calls, CostUSD: e.USD}})
 			for _, u := range e.NotPriced {
 				c.Parts = append(c.Parts, Part{What: u.What, Sum: Sum{Output: u.Tokens, Unpriced: u.Calls}})

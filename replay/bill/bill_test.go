@@ -236,10 +236,63 @@ func TestSubagents(t *testing.T) {
 	if b.Agents != 1 || b.AgentsUSD.Nano != 10_000_005_000 || b.MainUSD != usd(1000) || b.Copies.Calls != 1 {
 		t.Errorf("%+v", b)
 	}
+	// What is known of those without a file stands beside the bill, once, and is not said of one that has a file.
+	main.Unfiled = []session.Unfiled{{Agent: "known", Charges: agent.Charges[:1]}, {Agent: "unknown"}, {Agent: "filed", Charges: agent.Charges}}
+	agent.Agent, agent.Unfiled = "filed", main.Unfiled[:1]
+	before := b
+	b = bill.OfSession(main, []*session.Conversation{agent}, table(t))
+	if b.Unfiled != (bill.Unfiled{Agents: 2, Known: 1, CostUSD: usd(1000)}) || b.Sum != before.Sum || b.Agents != 1 || b.AgentsUSD != before.AgentsUSD || b.Copies != before.Copies {
+		t.Errorf("%+v", b)
+	}
+	must.Equal(t, bill.Of(&session.Conversation{Unfiled: main.Unfiled[1:2]}, nil).AtLeast(), true)
 	s := bill.OfEntries(b.Entries())
-	if s.Short() != b.Short() || s.Calls != b.Calls || s.Unpriced != b.Unpriced || s.Without != b.Without || s.Partial != b.Partial || !slices.Equal(s.NotPriced, b.NotPriced) {
+	if s.Unfiled != b.Unfiled || s.Short() != b.Short() || s.Calls != b.Calls || s.Unpriced != b.Unpriced || s.Without != b.Without || s.Partial != b.Partial || !slices.Equal(s.NotPriced, b.NotPriced) {
 		t.Errorf("in short %+v, not %+v", s, b)
 	}
+}
+
+// TestUnfiledCopies: over several sessions, each subagent without a file counts once, by the record that knows most of it, and not
+// where another session has its file.
+func TestUnfiledCopies(t *testing.T) {
+	prices := table(t)
+	must.Rows(t, `
+# sessions: subagents without a file, with the calls known, and with one | without, known, cents
+x | 1 0 0
+x:a | 1 1 500
+x:a; x:ab | 1 1 1000
+x:ab; x | 1 1 1000
+x:a y; x z:c | 3 2 1000
+x:a; +x | 0 0 0
++x; x:a y | 1 0 0
++x; +x | 0 0 0
+`, func(sessions, want string) {
+		var l bill.Ledger
+		var entries [][]bill.Entry
+		for _, one := range strings.Split(sessions, ";") {
+			main, agents := conv(), []*session.Conversation(nil)
+			for _, word := range strings.Fields(one) {
+				id, calls, _ := strings.Cut(strings.TrimPrefix(word, "+"), ":")
+				if word[0] == '+' {
+					agent := conv(session.Charge{ID: "own", Usage: jsonl.Usage{Output: million}})
+					agent.Agent = id
+					agents = append(agents, agent)
+					continue
+				}
+				u := session.Unfiled{Agent: id}
+				for _, call := range calls {
+					u.Charges = append(u.Charges, conv(session.Charge{ID: string(call), Usage: jsonl.Usage{Output: million}}).Charges...)
+				}
+				main.Unfiled = append(main.Unfiled, u)
+			}
+			b := bill.OfSession(main, agents, prices)
+			l.Add(b)
+			entries = append(entries, b.Entries())
+		}
+		for _, b := range []*bill.Bill{l.Bill(), bill.OfEntries(entries...)} {
+			must.Equal(t, fmt.Sprint(b.Unfiled.Agents, " ", b.Unfiled.Known, " ", b.Unfiled.CostUSD.Nano/10_000_000), want, sessions)
+			must.Both(b.AtLeast(), b.Copies.Calls)(t, want[0] != '0', max(strings.Count(sessions, "+")-1, 0), sessions)
+		}
+	})
 }
 
 // TestClient: what a client says that it was billed is held against the lines, by model and class.

@@ -79,19 +79,19 @@ func ofCalls(calls []Call) *Client {
 	sums := map[string]Sum{}
 	for i := range calls {
 		call := &calls[i]
-		if !call.Client.Known {
+		if !call.ClientUSD.Known {
 			continue
 		}
 		billed := call.Sum("")
-		c.CostUSD.Add(call.Client)
+		c.CostUSD.Add(call.ClientUSD)
 		c.Billed.Add(billed.CostUSD)
 		c.Calls += max(billed.Calls, 1)
 		if !billed.CostUSD.Known {
-			c.Unpriced.Add(call.Client)
+			c.Unpriced.Add(call.ClientUSD)
 			continue
 		}
 		c.Twice.Add(call.Twice)
-		off := gap(call.Client.Nano, billed.CostUSD.Nano+call.Twice.Nano, billed.Calls)
+		off := gap(call.ClientUSD.Nano, billed.CostUSD.Nano+call.Twice.Nano, billed.Calls)
 		more += off
 		addTo(sums, call.Parts[0].Model, Sum{CostUSD: price.USD{Nano: off, Known: true}})
 	}

@@ -92,6 +92,8 @@ func (c *counts) usd(table *price.Table) float64 {
 type reader struct {
 	calls map[string]*counts
 	order []string
+	named map[string]*reader // subagents that lines name, with the calls that progress lines repeat
+	own   map[string]bool    // subagents that have lines
 }
 
 func (r *reader) add(id string, c counts) {
@@ -152,44 +154,87 @@ func day(text string) time.Time { t, _ := time.Parse(time.RFC3339, text); return
 
 // claude reads a file of Claude Code.
 func (r *reader) claude(path string, data []byte) {
+	lines(data, func(n int, o object) {
+		r.response(path, n, o)
+		r.has(o.text("agentId"))
+		id := o.object("toolUseResult").text("agentId")
+		if o.text("type") == "progress" {
+			id = o.object("data").text("agentId")
+		}
+		if id != "" {
+			if r.named == nil {
+				r.named = map[string]*reader{}
+			}
+			if r.named[id] == nil {
+				r.named[id] = &reader{}
+			}
+			r.named[id].response(path, n, o.object("data", "message"))
+		}
+	})
+}
+
+// has notes that lines of a subagent are in the files.
+func (r *reader) has(agent string) {
+	if r.own == nil {
+		r.own = map[string]bool{}
+	}
+	r.own[agent] = true
+}
+
+// unfiled is how many subagents are named that the files have no line of, of how many of these the lines show calls, and what
+// those cost.
+func (r *reader) unfiled(table *price.Table) (agents, known int, usd float64) {
+	for id, of := range r.named {
+		if r.own[id] {
+			continue
+		}
+		agents++
+		if one := of.usd(table); one > 0 {
+			known++
+			usd += one
+		}
+	}
+	return agents, known, usd
+}
+
+// response reads a line with a response.
+func (r *reader) response(path string, n int, o object) {
 	usage := func(u object) counts {
 		write, long := u.count("cache_creation_input_tokens"), min(u.object("cache_creation").count("ephemeral_1h_input_tokens"), u.count("cache_creation_input_tokens"))
 		return counts{input: u.count("input_tokens"), read: u.count("cache_read_input_tokens"), write1h: long, write5m: write - long, output: u.count("output_tokens")}
 	}
-	lines(data, func(n int, o object) {
-		m := o.object("message")
-		u := m.object("usage")
-		if o.text("type") != "assistant" || u == nil || m.text("model") == "<synthetic>" || m.text("model") == "" {
-			return
+	m := o.object("message")
+	u := m.object("usage")
+	if o.text("type") != "assistant" || u == nil || m.text("model") == "<synthetic>" || m.text("model") == "" {
+		return
+	}
+	c := usage(u)
+	if c.input+c.read+c.write5m+c.write1h+c.output == 0 {
+		return
+	}
+	c.model, c.day, c.geo, c.speed, c.tier = m.text("model"), day(o.text("timestamp")), u.text("inference_geo"), u.text("speed"), u.text("service_tier")
+	c.web = u.object("server_tool_use").count("web_search_requests")
+	messages := 0
+	for _, it := range u.list("iterations") {
+		if k := it.text("type"); (k == "message" || k == "fallback_message") && (it.text("model") == "" || it.text("model") == c.model) {
+			messages++
 		}
-		c := usage(u)
-		if c.input+c.read+c.write5m+c.write1h+c.output == 0 {
-			return
-		}
-		c.model, c.day, c.geo, c.speed, c.tier = m.text("model"), day(o.text("timestamp")), u.text("inference_geo"), u.text("speed"), u.text("service_tier")
-		c.web = u.object("server_tool_use").count("web_search_requests")
-		messages := 0
-		for _, it := range u.list("iterations") {
-			if k := it.text("type"); (k == "message" || k == "fallback_message") && (it.text("model") == "" || it.text("model") == c.model) {
-				messages++
-			}
-		}
-		seen := 0
-		for _, it := range u.list("iterations") {
-			one := usage(it)
-			one.model, one.day, one.geo = cmp.Or(it.text("model"), c.model), c.day, c.geo
-			switch own := one.model == c.model; {
-			case own && it.text("type") == "message":
-				if seen++; seen < messages { // the last one is the usage
-					one.output = 0 // which counts the output of all
-					c.more = append(c.more, one)
-				}
-			case it.text("type") == "compaction", !own && one.output > 0:
+	}
+	seen := 0
+	for _, it := range u.list("iterations") {
+		one := usage(it)
+		one.model, one.day, one.geo = cmp.Or(it.text("model"), c.model), c.day, c.geo
+		switch own := one.model == c.model; {
+		case own && it.text("type") == "message":
+			if seen++; seen < messages { // the last one is the usage
+				one.output = 0 // which counts the output of all
 				c.more = append(c.more, one)
 			}
+		case it.text("type") == "compaction", !own && one.output > 0:
+			c.more = append(c.more, one)
 		}
-		r.add(cmp.Or(m.text("id"), o.text("requestId"), fmt.Sprintf("%s:%d", path, n)), c)
-	})
+	}
+	r.add(cmp.Or(m.text("id"), o.text("requestId"), fmt.Sprintf("%s:%d", path, n)), c)
 }
 
 // codex reads a rollout.
@@ -300,6 +345,15 @@ func sessions(t *testing.T, root string) (list []string) {
 	return list
 }
 
+// holdUnfiled holds what a bill says of subagents without a file against the lines.
+func holdUnfiled(t *testing.T, path string, b *bill.Bill, r *reader, table *price.Table) {
+	t.Helper()
+	agents, known, usd := r.unfiled(table)
+	if got := b.Unfiled; got.Agents != agents || got.Known != known || math.Abs(got.CostUSD.Decimal().Float()-usd) > 1e-6 {
+		t.Errorf("%s: without a file %+v, by the lines %d, %d known, %.6f USD", path, got, agents, known, usd)
+	}
+}
+
 // TestIndependentSum holds the bills of recorded sessions against sums that read the files by themselves, each session
 // alone and all of a folder.
 func TestIndependentSum(t *testing.T) {
@@ -349,7 +403,8 @@ func TestIndependentSum(t *testing.T) {
 			if want := alone.usd(table); math.Abs(b.CostUSD.Decimal().Float()-want) > 1e-6 {
 				t.Errorf("%s: %.6f USD for %d calls, by the lines %.6f for %d", path, b.CostUSD.Decimal().Float(), b.Calls, want, len(alone.order))
 			}
-			for reason, is := range map[string]bool{"any": b.AtLeast(), "partial outputs": b.Partial.Calls > 0, "without usage": b.Without > 0, "compactions": b.Unbilled > 0, "not priced": len(b.NotPriced) > 0} {
+			holdUnfiled(t, path, b, &alone, table)
+			for reason, is := range map[string]bool{"any": b.AtLeast(), "partial outputs": b.Partial.Calls > 0, "without usage": b.Without > 0, "compactions": b.Unbilled > 0, "no file": b.Unfiled.Agents > 0, "not priced": len(b.NotPriced) > 0} {
 				if is {
 					least[reason]++
 				}
@@ -360,7 +415,8 @@ func TestIndependentSum(t *testing.T) {
 		}
 		b := ledger.Bill()
 		want := folder.usd(table)
-		t.Logf("%s: %.6f USD, copies %+v; at least: %v", env, want, b.Copies, least)
+		t.Logf("%s: %.6f USD, copies %+v, beside it %+v; at least: %v", env, want, b.Copies, b.Unfiled, least)
+		holdUnfiled(t, env, b, &folder, table)
 		if math.Abs(b.CostUSD.Decimal().Float()-want) > 1e-6 {
 			t.Errorf("%s: %.6f USD, by the lines %.6f", env, b.CostUSD.Decimal().Float(), want)
 		}

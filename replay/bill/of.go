@@ -26,8 +26,18 @@ func Of(conv *session.Conversation, table *price.Table) *Bill {
 	}
 	for i := range conv.Boundaries {
 		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && of.Line > runs && !conv.HasMemory { // else the client had the summary ready
-			b.List = append(b.List, Call{Time: of.Time, Key: hash("boundary " + of.UUID), Compactions: 1})
+			b.List = append(b.List, Call{Head: Head{Time: of.Time, Key: hash("boundary " + of.UUID), Compactions: 1}})
 		}
+	}
+	for i := range conv.Unfiled {
+		var l Ledger
+		u := &conv.Unfiled[i]
+		l.Add(Of(&session.Conversation{Charges: u.Charges}, table))
+		usd := l.Bill().CostUSD
+		b.List = append(b.List, Call{Head: Head{Time: u.Time, Key: hash("subagent " + u.Agent), Agent: true, Unfiled: &Unfiled{1, int(min(usd.Nano, 1)), usd}}})
+	}
+	if conv.Agent != "" && len(b.List) > 0 { // another file of the session may lack its file
+		b.List = append(b.List, Call{Head: Head{Time: b.List[0].Time, Key: hash("subagent " + conv.Agent), Agent: true, Unfiled: &Unfiled{}}})
 	}
 	b.tally()
 	return b
@@ -53,7 +63,7 @@ func OfSession(main *session.Conversation, agents []*session.Conversation, table
 
 // callOf is what a charge of a provider costs, at the prices of a table; nil: the embedded one.
 func callOf(c *session.Charge, provider string, table *price.Table) Call {
-	call := Call{Time: c.Time, Key: key(c)}
+	call := Call{Head: Head{Time: c.Time, Key: key(c)}}
 	if !c.HasUsage {
 		if !c.InRun {
 			call.Without = max(c.Calls, 1)
@@ -93,7 +103,7 @@ func callOf(c *session.Charge, provider string, table *price.Table) Call {
 		call.Partial = p.partial(last, &one)
 	}
 	if u.Nano > 0 {
-		call.Client = price.USD{Nano: u.Nano, Known: true}
+		call.ClientUSD = price.USD{Nano: u.Nano, Known: true}
 		billed, twice := call.Sum("").CostUSD.Nano, one.Rates.Cost(cache.Split{}, u.Thinking)
 		if twice.Nano > 0 && gap(u.Nano, billed, one.Calls) != 0 && gap(u.Nano, billed+twice.Nano, one.Calls) == 0 {
 			call.Twice = twice
