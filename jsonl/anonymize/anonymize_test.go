@@ -78,7 +78,8 @@ func TestFields(t *testing.T) {
 	in := `{"type":"assistant", "uuid":"aaaaaaaa-1111-2222-3333-bbbbbbbbbbbb","timestamp":"2026-01-02T03:04:05.678Z","version":"2.1.19","cwd":"/home/somebody/project",` +
 		`"message":{"role":"assistant","model":"claude-opus-4-5-20251101","id":"msg_01ABC","content":[` +
 		`{"type":"tool_use","id":"toolu_01XYZ","name":"Read","input":{"file_path":"/home/somebody/secret.txt","type":"personal","status":"completed","offset":17}},` +
-		`{"type":"tool_use","id":"toolu_02XYZ","name":"mcp__private__lookup","input":{}}],"usage":{"input_tokens":5,"iterations":[{"model":"192.168.17.33"},{"model":"claude-5512345"},{"model":"claude-86512345"},{"model":"claude-29512345"},{"model":"claude-555-123-4567"},{"model":"claude-555-7654"},{"model":"2026-03-04"},{"version":"192.168.17.34"},{"version":"7.1"}]}},"userType":"5513",` +
+		`{"type":"tool_use","id":"toolu_02XYZ","name":"mcp__private__lookup","input":{}}],"usage":{"input_tokens":5,"iterations":[{"model":"192.168.17.33"},{"model":"claude-5512345"},{"model":"claude-86512345"},{"model":"claude-29512345"},{"model":"claude-555-123-4567"},{"model":"claude-555-7654"},{"model":"2026-03-04"},{"version":"192.168.17.34"},{"version":"7.1"}]},"diagnostics":{"cache_miss_reason":{"type":"previous_message_not_found"}},` +
+		`"context_management":{"applied_edits":[{"type":"clear_tool_uses_20250919"},{"type":"clear_thinking_20251015"}]}},"userType":"5513",` +
 		`"toolUseResult":{"type":"text","file":{"content":"line\nwith \"quotes\" and \u00fcml\u00e4ut"}},"trackedFileBackups":{"private/path.go":{"version":1}}}` + "\n"
 	out := anonymized(t, "seed", in)
 	if len(out) != len(in) || !json.Valid([]byte(out)) {
@@ -87,6 +88,7 @@ func TestFields(t *testing.T) {
 	for _, want := range []string{
 		`"type":"assistant", "uuid":"`, `"timestamp":"2026-01-02T03:04:05.678Z"`, `"version":"2.1.19"`, `"model":"claude-opus-4-5-20251101"`,
 		`"name":"Read"`, `"file_path":"/`, `"status":"completed"`, `"offset":17`, `"input_tokens":5`, `"version":"7.1"`, `"name":"mcp__`, `\n`, `\"`, `\u0`, `"role":"assistant"`,
+		`"type":"previous_message_not_found"`, `"type":"clear_tool_uses_`, `"type":"clear_thinking_`,
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is gone:\n%s", want, out)

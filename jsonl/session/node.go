@@ -150,28 +150,19 @@ func (m *compactMeta) anchor() string {
 	return ""
 }
 
-// tail is the uuid of the last line that a compaction keeps where it names an anchor; "": none.
-func (m *compactMeta) tail() string {
-	switch {
-	case m.anchor() == "":
-	case m.PreservedSegment != nil:
-		return m.PreservedSegment.TailUUID
-	case m.PreservedMessages != nil && len(m.PreservedMessages.UUIDs) > 0:
-		return m.PreservedMessages.UUIDs[len(m.PreservedMessages.UUIDs)-1]
-	}
-	return ""
-}
-
-// kept lists the uuids that a boundary line has of what was kept.
+// kept lists the uuids that a boundary line has of what was kept, the last one at the end.
 func (m *compactMeta) kept() (uuids []string) {
+	segment := m.PreservedSegment
+	if segment != nil {
+		uuids = append(uuids, segment.HeadUUID)
+	}
 	if m.PreservedMessages != nil {
-		uuids = slices.Clone(m.PreservedMessages.UUIDs)
+		uuids = append(uuids, m.PreservedMessages.UUIDs...)
 	}
-	if m.PreservedSegment != nil {
-		uuids = append(uuids, m.PreservedSegment.HeadUUID, m.PreservedSegment.TailUUID)
+	if segment != nil {
+		uuids = append(uuids, segment.TailUUID)
 	}
-	slices.Sort(uuids)
-	return slices.DeleteFunc(slices.Compact(uuids), func(uuid string) bool { return uuid == "" })
+	return uuids
 }
 
 type microMeta struct {

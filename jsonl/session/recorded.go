@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"slices"
 	"sort"
 
 	"github.com/ctxkit/ctxkit/jsonl/foreign"
@@ -30,8 +31,10 @@ func (c *chain) boundary(i int) {
 func (ld *loader) lostKept(n *node) {
 	first := ""
 	lost := 0
-	for _, uuid := range n.compact.kept() {
-		if _, ok := ld.lineOf(uuid); !ok && !ld.removed[uuid] {
+	uuids := n.compact.kept()
+	slices.Sort(uuids)
+	for _, uuid := range slices.Compact(uuids) {
+		if _, ok := ld.lineOf(uuid); !ok && uuid != "" && !ld.removed[uuid] {
 			first = cmp.Or(first, uuid)
 			lost++
 		}

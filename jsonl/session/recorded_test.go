@@ -259,6 +259,18 @@ attachment x1 b1 instructions; attachment x2 x1 date; summary s1 x2; attachment 
 	}
 }
 
+// TestKeptLater: what a compaction keeps may be written behind its summary, as the client's reminder of tokens in 2.1.332
+// is: the line before is the last one kept that stands above.
+func TestKeptLater(t *testing.T) {
+	conv := load(t, transcript(`
+user u1 - hello; called a1 u1 m1 t1; result r1 a1 t1; said left u1 m9
+keeping b1 x1 s1 a1 r1 x1; summary s1 b1; attachment x1 s1 total_tokens_reminder; said a2 x1 m2
+`)...)
+	wantShape(t, conv, "u1 a1 r1 [s1] [x1] a2")
+	wantNoWarning(t, conv)
+	must.Equal(t, one(t, conv).Preserved, []int{1, 2})
+}
+
 // keeping is a manual boundary that keeps the lines with some uuids, behind an anchor.
 func keeping(uuid, logical, anchor string, uuids ...string) line {
 	return boundary(uuid, logical, "manual", 1000).with("compactMetadata", line{

@@ -198,11 +198,20 @@ func (c *chain) up(i int, linear bool) int {
 	return p
 }
 
-// tail is the last line that the compaction of boundary i keeps, or -1. It is on the branch that was compacted, and the
-// last of it but for what a compaction of the newer messages alone replaces.
+// tail is the last line above boundary i that its compaction keeps where it names an anchor, or -1. It is on the branch
+// that was compacted, and the last of it but for what a compaction of the newer messages alone replaces. What is kept may
+// also be written behind the summary.
 func (c *chain) tail(i int) int {
-	if tail, ok := c.lineOf(c.node(i).compact.tail()); ok && c.in(tail) && tail < i {
-		return tail
+	m := c.node(i).compact
+	if m.anchor() == "" {
+		return -1
+	}
+	for _, uuid := range slices.Backward(m.kept()) {
+		if k, ok := c.lineOf(uuid); !ok || !c.in(k) {
+			break
+		} else if k < i {
+			return k
+		}
 	}
 	return -1
 }

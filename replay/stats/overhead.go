@@ -79,7 +79,7 @@ func (s *SessionStats) AddOverhead(rec *replay.Record, log *requests.Log) error 
 		of = &s.Categories[i]
 	}
 	o := &PromptOverhead{Line: shape.Line}
-	if o.Parts, err = PromptParts(rec, s.Counter, shape, of.Tokens); err != nil {
+	if o.Parts, err = PromptParts(rec, s.Counter, shape, of.Tokens); err != nil || len(o.Parts) == 0 {
 		return err
 	}
 	index := map[string]int{}

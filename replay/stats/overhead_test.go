@@ -92,6 +92,23 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
+// TestNoParts: a request without a system prompt and tools has no parts of them.
+func TestNoParts(t *testing.T) {
+	var s transcript
+	s.prompt("go")
+	s.recordRequest("r1", `{"system":[],"tools":[]}`, `{"role":"user","content":"go"}`)
+	s.answer(5200, "done")
+	rec := s.record(t)
+	got, _, err := Replay(rec, replay.RecordedTrack(), replay.Options{}, func(*replay.Timeline) (Extent, error) { return Extent{Request: 1, Until: 1}, nil }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must.Do(t, got.AddOverhead(rec, must.Get(requests.Read(rec.Conv.Source))(t)))
+	if got.Held != 1 || got.Overhead != nil || got.Categories[0].Of == nil {
+		t.Errorf("%d requests held, overhead %+v, %s of %v", got.Held, got.Overhead, got.Categories[0].Category, got.Categories[0].Of)
+	}
+}
+
 // What the client sent again after a compaction counts with what it attached before.
 func TestAdded(t *testing.T) {
 	got := added([]CategoryTokens{
