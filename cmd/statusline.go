@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -82,7 +83,8 @@ func readStatus(sys *system) (s report.ClientStatus, err error) {
 		return s, fmt.Errorf("standard input: %w", err)
 	}
 	var client clientStatus
-	if err := json.Unmarshal(text, &client); err != nil {
+	var other *json.UnmarshalTypeError // of a field: the others are read
+	if err := json.Unmarshal(text, &client); err != nil && !(errors.As(err, &other) && other.Field != "") {
 		return s, fmt.Errorf("standard input is not the JSON that Claude Code writes to a status line's command: %w", err)
 	}
 	s = report.ClientStatus{Window: client.Context.Size, USD: client.Cost.USD}
