@@ -67,10 +67,12 @@ func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*
 		found[counter] = &drift{}
 	}
 	shared := &tokens.Encoders{}
+	requests := 0
 	for _, path := range sessions {
 		out := filepath.Join(t.TempDir(), "out.jsonl")
 		mustRun(t, append([]string{"anonymize", path, "-q", "-o", out}, flags...)...)
 		before, after := record(t, path), record(t, out)
+		requests += len(before.Conv.Requests)
 		for _, name := range preset.Names(reg) {
 			pol := must.Get(preset.Load(name, reg))(t)
 			for counter, d := range found {
@@ -80,6 +82,9 @@ func measureDrift(t *testing.T, sessions []string, flags ...string) map[string]*
 				d.add(a, b, drifts[counter].most/100)
 			}
 		}
+	}
+	if requests < 20*len(sessions) {
+		t.Errorf("only %d requests in %d sessions: the test tests too little", requests, len(sessions))
 	}
 	return found
 }

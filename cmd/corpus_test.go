@@ -93,7 +93,7 @@ func folderOf(t *testing.T, variable string) string {
 	return dir
 }
 
-// every takes the smallest of each n files; with CTXKIT_LONG=1 all.
+// every takes of each n files the one of middle size; with CTXKIT_LONG=1 all.
 func every(n int, files []string) (some []string) {
 	if long() {
 		return files
@@ -105,8 +105,9 @@ func every(n int, files []string) (some []string) {
 		}
 		return info.Size()
 	}
-	for group := range slices.Chunk(files, n) {
-		some = append(some, slices.MinFunc(group, func(x, y string) int { return cmp.Compare(size(x), size(y)) }))
+	for group := range slices.Chunk(slices.Clone(files), n) {
+		slices.SortStableFunc(group, func(x, y string) int { return cmp.Compare(size(x), size(y)) })
+		some = append(some, group[(len(group)-1)/2])
 	}
 	return some
 }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -116,39 +115,43 @@ func TestListedSessions(t *testing.T) {
 }
 
 // foreignFiles are hand-made sessions of other agents, documents on one line, too, and, where there are some, real ones: of
-// each four the smallest, with CTXKIT_LONG=1 all.
+// each four of an agent one, with CTXKIT_LONG=1 all.
 func foreignFiles(t *testing.T) (files []string) {
 	t.Helper()
-	add := func(dir string) {
+	add := func(dir string, take func(files []string) []string) {
+		var list []string
 		must.Do(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 			name := strings.TrimSuffix(e.Name(), ".gz")
 			if err == nil && !e.IsDir() && (strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".json")) {
-				files = append(files, path)
-			}
-			if err == nil && filepath.Ext(path) == ".json" {
-				text, err := os.ReadFile(path)
-				var line bytes.Buffer
-				if err := errors.Join(err, json.Compact(&line, text)); err != nil {
-					return err
-				}
-				files = append(files, filepath.Join(t.TempDir(), e.Name()))
-				return os.WriteFile(files[len(files)-1], line.Bytes(), 0o600)
+				list = append(list, path)
 			}
 			return err
 		}))
-	}
-	for _, reader := range strings.Fields("codex copilot gemini opencode pi") { // folders, not products
-		add(filepath.Join("..", "jsonl", "internal", reader, "testdata"))
-	}
-	own := len(files)
-	for _, name := range []string{"CTXKIT_CODEX", "CTXKIT_AGENTS"} {
-		if dir := os.Getenv(name); dir == "" {
-			t.Logf("%s is not set: no real sessions of these agents", name)
-		} else {
-			add(dir)
+		for _, path := range take(list) {
+			files = append(files, path)
+			if filepath.Ext(path) == ".json" {
+				var line bytes.Buffer
+				must.Do(t, json.Compact(&line, must.Get(os.ReadFile(path))(t)))
+				files = append(files, filepath.Join(t.TempDir(), filepath.Base(path)))
+				writeFile(t, files[len(files)-1], line.String())
+			}
 		}
 	}
-	return append(files[:own], every(4, files[own:])...)
+	all := func(files []string) []string { return files }
+	some := func(files []string) []string { return every(4, files) }
+	for _, reader := range strings.Fields("codex copilot gemini opencode pi") { // folders, not products
+		add(filepath.Join("..", "jsonl", "internal", reader, "testdata"), all)
+	}
+	for variable, pattern := range map[string]string{"CTXKIT_CODEX": "", "CTXKIT_AGENTS": "*"} {
+		if dir := os.Getenv(variable); dir == "" {
+			t.Logf("%s is not set: no real sessions of these agents", variable)
+		} else {
+			for _, folder := range must.Glob(t, 1, dir, pattern) {
+				add(folder, some)
+			}
+		}
+	}
+	return files
 }
 
 // TestConverted: a converted session replays as its original.

@@ -152,7 +152,7 @@ func wholeText(b *bill.Bill, fit *replay.CacheFit) string {
 		}
 		whole.Add(list[i].more)
 	}
-	return phraseIf(len(list) > 0 && whole.Known && usdText(whole) != usdText(b.CostUSD), "; with that, about %v", usdText(whole))
+	return phraseIf(len(list) > 0 && whole.Known && usdText(whole) != usdText(b.CostUSD), "; with that, %vabout %v", phraseIf(b.Unfiled.Known > 0, "at least "), usdText(whole))
 }
 
 // shortText says why a bill is a lower bound, and by how much it may be short.

@@ -238,7 +238,7 @@ func size(e *jsonl.Entry) int64 {
 }
 
 func (ld *loader) entry(e *jsonl.Entry) {
-	ld.names(e)
+	ld.noteAgent(e)
 	switch e.Type {
 	case "user", "assistant":
 		if !e.HasMessage {

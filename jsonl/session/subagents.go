@@ -116,6 +116,11 @@ func ofSubagent(file string) (folder string, ok bool) {
 // Subagents lists the transcripts of a session's subagents: the files in the session's folder, sorted by name, or the
 // sessions in its database.
 func Subagents(path string) ([]Subagent, []Warning, error) {
+	return subagents(path, func(string) bool { return true })
+}
+
+// subagents is Subagents without the files next to the session's that are not wanted, by the subagent's id: they are not read.
+func subagents(path string, wanted func(id string) bool) ([]Subagent, []Warning, error) {
 	if file, id, ok := InDatabase(path); ok {
 		list, err := descendants(file, id)
 		return list, nil, err
@@ -135,7 +140,9 @@ func Subagents(path string) ([]Subagent, []Warning, error) {
 	d.beside(root, &info, dir)
 	entries, err := foreign.ReadDir(root, ".")
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return !strings.HasPrefix(e.Name(), agentPrefix) || strings.HasPrefix(id, agentPrefix)
+		name, _ := SessionID(e.Name())
+		agent, ok := strings.CutPrefix(name, agentPrefix)
+		return !ok || strings.HasPrefix(id, agentPrefix) || !wanted(agent)
 	})
 	for _, r := range d.read(root, dir, entries) {
 		if r.err == nil && r.sameAs == "" && r.info.session == id {

@@ -18,8 +18,8 @@ type Unfiled struct {
 	Charges []Charge  // calls that progress lines of the session repeat, one for each line
 }
 
-// names notes the subagent that a line names: the result of its call, or a progress line, which repeats a message of it.
-func (ld *loader) names(e *jsonl.Entry) {
+// noteAgent notes the subagent that a line names: the result of its call, or a progress line, which repeats a message of it.
+func (ld *loader) noteAgent(e *jsonl.Entry) {
 	var line struct {
 		AgentID string
 		Data    struct {
@@ -31,10 +31,14 @@ func (ld *loader) names(e *jsonl.Entry) {
 	if e.Type == "progress" {
 		text = e.Raw
 	}
-	if !bytes.Contains(text, []byte(`"agentId"`)) || json.Unmarshal(text, &line) != nil {
+	if !bytes.Contains(text, []byte(`"agentId"`)) {
 		return
 	}
+	json.Unmarshal(text, &line) // what has another type is left out
 	id := cmp.Or(line.Data.AgentID, line.AgentID)
+	if id == "" {
+		return
+	}
 	at, known := ld.agentAt[id]
 	if !known {
 		at = len(ld.agents)
@@ -51,21 +55,18 @@ func (ld *loader) names(e *jsonl.Entry) {
 
 // addUnfiled adds the subagents that lines name to the main conversation, but for those that the file holds, or that have one.
 func (ld *loader) addUnfiled(f *File, path string) {
-	if len(ld.agents) == 0 {
+	for _, conv := range f.Conversations() {
+		delete(ld.agentAt, conv.Agent)
+	}
+	if len(ld.agentAt) == 0 {
 		return
 	}
 	if own, ok := ofSubagent(path); ok {
 		path = own + extensions[0]
 	}
-	filed, _, _ := Subagents(path) // what reads their files says what is wrong
+	filed, _, _ := subagents(path, func(id string) bool { _, named := ld.agentAt[id]; return named }) // what reads their files says what is wrong
 	for i := range filed {
 		delete(ld.agentAt, filed[i].ID)
 	}
-	for _, conv := range f.Conversations() {
-		delete(ld.agentAt, conv.Agent)
-	}
-	f.Main.Unfiled = slices.DeleteFunc(ld.agents, func(u Unfiled) bool {
-		_, lacks := ld.agentAt[u.Agent]
-		return !lacks || u.Agent == ""
-	})
+	f.Main.Unfiled = slices.DeleteFunc(ld.agents, func(u Unfiled) bool { _, lacks := ld.agentAt[u.Agent]; return !lacks })
 }

@@ -19,7 +19,7 @@ func TestUnfiled(t *testing.T) {
 	text := file(user("u1", "", "hello"), called("a1", "u1", "m1", "t1"),
 		told("p1", "x", user("v1", "", "look")), told("p2", "x", said("b1", "", "n1").used(10, 1)), told("p3", "x", assistant("b2", "", "n1", text("said b2 as well")).used(10, 7)),
 		told("p4", "y", said("c1", "", "n2").used(20, 3)), told("p5", "x", said("b3", "", "n3").used(30, 2)),
-		result("r1", "a1", "t1").with("toolUseResult", line{"status": "completed", "agentId": "z"}), said("a2", "r1", "m2"))
+		result("r1", "a1", "t1").with("toolUseResult", line{"status": "completed", "agentId": "z", "data": "text"}), said("a2", "r1", "m2"))
 	must.Rows(t, `
 # the file that names them | a file of a subagent | its session | without a file
 s.jsonl | "" | "" | xyz

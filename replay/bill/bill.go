@@ -139,7 +139,7 @@ type Head struct {
 	Without     int       `json:"without_usage,omitempty"` // 1 where it has no usage
 	Compactions int       `json:"compactions,omitempty"`   // 1 where it wrote the summary of a compaction, and is on no line
 	Partial     Partial   `json:"partial,omitzero"`
-	Unfiled     *Unfiled  `json:"unfiled,omitempty"`   // nil: it is a call, else it stands for a subagent: of no agents for one that has a file
+	Unfiled     *Unfiled  `json:"unfiled,omitempty"`   // nil: it is a billed call, else a subagent or a call of one without a file; of a subagent with a file it is empty
 	ClientUSD   price.USD `json:"client_usd,omitzero"` // what the client recorded as its cost
 	Twice       price.USD `json:"twice_usd,omitzero"`  // of ClientUSD: for reasoning that it counts in the output, and again
 	Time        time.Time `json:"time,omitzero"`       // zero: not recorded
@@ -276,7 +276,7 @@ func (l *Ledger) Add(b *Bill) {
 			c, s.List[i] = s.List[i], c
 		}
 		s.List[i].Agent = s.List[i].Agent && c.Agent // a subagent may begin with a copy of the conversation
-		if c.Unfiled == nil {
+		if c.Unfiled == nil && s.List[i].Unfiled == nil {
 			price.AddUp(&s.Copies, &Copies{1, c.Sum("").CostUSD})
 		}
 	}
@@ -317,8 +317,11 @@ func (l *Ledger) Bill() *Bill {
 func (c *Call) knowsMore(o *Call) bool {
 	mine := c.Sum("")
 	other := o.Sum("")
-	if c.Unfiled != nil && o.Unfiled != nil {
-		return cmp.Or(cmp.Compare(o.Unfiled.Agents, c.Unfiled.Agents), cmp.Compare(c.Unfiled.CostUSD.Nano, o.Unfiled.CostUSD.Nano)) > 0
+	switch {
+	case c.Unfiled == nil != (o.Unfiled == nil):
+		return c.Unfiled == nil
+	case c.Unfiled != nil:
+		return cmp.Or(o.Unfiled.Agents-c.Unfiled.Agents, c.Unfiled.Known-o.Unfiled.Known, cmp.Compare(c.Unfiled.CostUSD.Nano, o.Unfiled.CostUSD.Nano)) > 0
 	}
 	return cmp.Or(cmp.Compare(o.Without, c.Without), cmp.Compare(o.Partial.Calls, c.Partial.Calls), cmp.Compare(mine.Tokens(), other.Tokens()), cmp.Compare(mine.CostUSD.Nano, other.CostUSD.Nano)) > 0
 }

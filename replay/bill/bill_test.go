@@ -237,7 +237,7 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	// What is known of those without a file stands beside the bill, once, and is not said of one that has a file.
-	main.Unfiled = []session.Unfiled{{Agent: "known", Charges: agent.Charges[:1]}, {Agent: "unknown"}, {Agent: "filed", Charges: agent.Charges}}
+	main.Unfiled = []session.Unfiled{{Agent: "known", Charges: conv(session.Charge{ID: "k", Usage: jsonl.Usage{Output: 2 * million}}).Charges}, {Agent: "unknown"}, {Agent: "filed", Charges: agent.Charges}}
 	agent.Agent, agent.Unfiled = "filed", main.Unfiled[:1]
 	before := b
 	b = bill.OfSession(main, []*session.Conversation{agent}, table(t))
@@ -251,38 +251,43 @@ func TestSubagents(t *testing.T) {
 	}
 }
 
-// TestUnfiledCopies: over several sessions, each subagent without a file counts once, by the record that knows most of it, and not
-// where another session has its file.
+// TestUnfiledCopies: over several sessions, each subagent without a file counts once, and not where another session has its file.
+// Each of their calls counts once, by the record that knows most of it, and not where it is billed.
 func TestUnfiledCopies(t *testing.T) {
 	prices := table(t)
 	must.Rows(t, `
-# sessions: subagents without a file, with the calls known, and with one | without, known, cents
+# sessions: subagents without a file, with the calls known, or with one (+), or calls of the main conversation (=) | without, known, cents
 x | 1 0 0
 x:a | 1 1 500
 x:a; x:ab | 1 1 1000
 x:ab; x | 1 1 1000
 x:a y; x z:c | 3 2 1000
-x:a; +x | 0 0 0
-+x; x:a y | 1 0 0
-+x; +x | 0 0 0
+x:ab y:b | 2 2 1000
+=:a x:ab | 1 1 500
+x:a; =:a | 1 1 0
+x:a; +x:a | 0 0 0
++x:a; x:a y | 1 0 0
++x:a; +x:a | 0 0 0
 `, func(sessions, want string) {
 		var l bill.Ledger
 		var entries [][]bill.Entry
 		for _, one := range strings.Split(sessions, ";") {
 			main, agents := conv(), []*session.Conversation(nil)
 			for _, word := range strings.Fields(one) {
-				id, calls, _ := strings.Cut(strings.TrimPrefix(word, "+"), ":")
-				if word[0] == '+' {
-					agent := conv(session.Charge{ID: "own", Usage: jsonl.Usage{Output: million}})
-					agent.Agent = id
-					agents = append(agents, agent)
-					continue
-				}
-				u := session.Unfiled{Agent: id}
+				id, calls, _ := strings.Cut(word, ":")
+				var charges []session.Charge
 				for _, call := range calls {
-					u.Charges = append(u.Charges, conv(session.Charge{ID: string(call), Usage: jsonl.Usage{Output: million}}).Charges...)
+					charges = append(charges, session.Charge{ID: string(call), Usage: jsonl.Usage{Output: million}})
 				}
-				main.Unfiled = append(main.Unfiled, u)
+				of := conv(charges...)
+				switch of.Agent = strings.TrimLeft(id, "+="); id[0] {
+				case '+':
+					agents = append(agents, of)
+				case '=':
+					main = of
+				default:
+					main.Unfiled = append(main.Unfiled, session.Unfiled{Agent: id, Charges: of.Charges})
+				}
 			}
 			b := bill.OfSession(main, agents, prices)
 			l.Add(b)

@@ -184,17 +184,27 @@ func (r *reader) has(agent string) {
 // unfiled is how many subagents are named that the files have no line of, of how many of these the lines show calls, and what
 // those cost.
 func (r *reader) unfiled(table *price.Table) (agents, known int, usd float64) {
+	more := reader{calls: map[string]*counts{}}
 	for id, of := range r.named {
 		if r.own[id] {
 			continue
 		}
 		agents++
-		if one := of.usd(table); one > 0 {
+		if of.usd(table) > 0 {
 			known++
-			usd += one
+		}
+		for _, call := range of.order {
+			switch c := *of.calls[call]; {
+			case r.calls[call] != nil: // billed
+			case more.calls[call] != nil:
+				more.calls[call].atLeast(c)
+			default:
+				more.calls[call] = &c
+				more.order = append(more.order, call)
+			}
 		}
 	}
-	return agents, known, usd
+	return agents, known, more.usd(table)
 }
 
 // response reads a line with a response.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/ctxkit/ctxkit/jsonl"
@@ -29,18 +30,36 @@ func Of(conv *session.Conversation, table *price.Table) *Bill {
 			b.List = append(b.List, Call{Head: Head{Time: of.Time, Key: hash("boundary " + of.UUID), Compactions: 1}})
 		}
 	}
-	for i := range conv.Unfiled {
-		var l Ledger
-		u := &conv.Unfiled[i]
-		l.Add(Of(&session.Conversation{Charges: u.Charges}, table))
-		usd := l.Bill().CostUSD
-		b.List = append(b.List, Call{Head: Head{Time: u.Time, Key: hash("subagent " + u.Agent), Agent: true, Unfiled: &Unfiled{1, int(min(usd.Nano, 1)), usd}}})
-	}
+	b.List = append(b.List, unfiled(conv, b.List, table)...)
 	if conv.Agent != "" && len(b.List) > 0 { // another file of the session may lack its file
 		b.List = append(b.List, Call{Head: Head{Time: b.List[0].Time, Key: hash("subagent " + conv.Agent), Agent: true, Unfiled: &Unfiled{}}})
 	}
 	b.tally()
 	return b
+}
+
+// unfiled are the subagents without a file of a conversation, and what their calls cost that are not among those billed.
+func unfiled(conv *session.Conversation, billed []Call, table *price.Table) []Call {
+	if len(conv.Unfiled) == 0 {
+		return nil
+	}
+	var l Ledger
+	l.Add(&Bill{List: billed})
+	for i := range conv.Unfiled {
+		u := &conv.Unfiled[i]
+		agent := Unfiled{Agents: 1}
+		one := &Bill{}
+		for k := range u.Charges {
+			c := callOf(&u.Charges[k], conv.Provider, table)
+			if usd := c.Sum("").CostUSD; usd.Known {
+				agent.Known = 1
+				one.List = append(one.List, Call{Head: Head{Time: c.Time, Key: c.Key, Agent: true, Unfiled: &Unfiled{CostUSD: usd}}})
+			}
+		}
+		one.List = append(one.List, Call{Head: Head{Time: u.Time, Key: hash("subagent " + u.Agent), Agent: true, Unfiled: &agent}}) // ids are random
+		l.Add(one)
+	}
+	return slices.DeleteFunc(l.sum.List, func(c Call) bool { return c.Unfiled == nil })
 }
 
 // OfSession is the bill of a main conversation and its subagents. It is compared with what the client itself recorded of
