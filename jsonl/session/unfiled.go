@@ -34,7 +34,7 @@ func (ld *loader) noteAgent(e *jsonl.Entry) {
 	if !bytes.Contains(text, []byte(`"agentId"`)) {
 		return
 	}
-	json.Unmarshal(text, &line) // what has another type is left out
+	_ = json.Unmarshal(text, &line) // what has another type is left out
 	id := cmp.Or(line.Data.AgentID, line.AgentID)
 	if id == "" {
 		return
