@@ -43,7 +43,7 @@ func TestWholeText(t *testing.T) {
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{Compactions: 1, CompactionsUSD: usd(25)}, "; with that, about 1.75 USD"},
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{}, ""},
 		{bill.Bill{Partial: cut, Unbilled: 1}, replay.CacheFit{Compactions: 2, CompactionsUSD: usd(25)}, ""},
-		{bill.Bill{Partial: cut, Unfiled: bill.Unfiled{Agents: 2, Known: 2, CostUSD: usd(75)}}, replay.CacheFit{}, "; with that, about 2.25 USD"},
+		{bill.Bill{Partial: cut, Unfiled: bill.Unfiled{Agents: 2, Known: 2, CostUSD: usd(75)}}, replay.CacheFit{}, "; with that, at least about 2.25 USD"},
 		{bill.Bill{Partial: cut, Unfiled: bill.Unfiled{Agents: 2, Known: 1, CostUSD: usd(75)}}, replay.CacheFit{}, ""},
 		{bill.Bill{Partial: cut, NotPriced: []bill.Unpriced{{What: "model m", Calls: 1}}}, replay.CacheFit{}, ""},
 	} {

@@ -45,7 +45,7 @@ func bridgeOf(tl *replay.Timeline) *replay.Bridge {
 	b := &replay.Bridge{
 		Recorded: &bill.Bill{
 			Sum: sum, Models: []bill.ModelSum{{Model: tl.Model, Sum: sum}}, Kinds: []bill.KindSum{{Kind: bill.KindRequest, Sum: sum}}, Requests: 7, Without: 1, Agents: 2,
-			List: []bill.Call{{Requests: 7, Head: bill.Head{Without: 1, Partial: bill.Partial{Calls: 2, Tokens: 900, CostUSD: amount(4_500_000)}, ClientUSD: amount(1_000_000_000)}, Parts: []bill.Part{
+			List: []bill.Call{{Requests: 7, CallFacts: bill.CallFacts{Without: 1, Partial: bill.Partial{Calls: 2, Tokens: 900, CostUSD: amount(4_500_000)}, ClientUSD: amount(1_000_000_000)}, Parts: []bill.Part{
 				{Kind: bill.KindRequest, Model: tl.Model, Sum: sum}, {Kind: bill.KindSearch, Model: tl.Model, Sum: bill.Sum{Searches: 3}}, {Kind: bill.KindAttempt, Model: "y", What: "model y", Sum: bill.Sum{Calls: 1, Unpriced: 1, Output: 5}},
 			}}},
 		},

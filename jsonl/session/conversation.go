@@ -263,7 +263,7 @@ type Conversation struct {
 	Replaced   []Replacement      // at most one for each tool_result
 	Charges    []Charge           // billed calls in the order of the file, including calls on abandoned branches
 	Totals     []RunTotals        // in the order of the file; main conversations only
-	Unfiled    []Unfiled          // subagents that lines name, but of which there is no file, in the order of the lines
+	Unfiled    []UnfiledAgent     // subagents that lines name, but of which there is no file, in the order of the lines
 	Client     *ClientTotals      // the last ClientTotals of the session; nil: none is recorded; main conversations only
 	Lines      Accounting
 	Warnings   []Warning

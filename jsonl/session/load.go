@@ -132,7 +132,7 @@ type loader struct {
 	billed   []Charge                // by lines of their own
 	covered  []string                // ids of responses whose usage is in those
 	windows  []window                // of the model, where lines state them, in order
-	agents   []Unfiled               // all subagents that lines name
+	agents   []UnfiledAgent          // all subagents that lines name
 	agentAt  map[string]int          // id -> index into agents
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/ctxkit/ctxkit/jsonl"
 )
 
-// Unfiled is a subagent that lines of a session name, but of which there is no file.
-type Unfiled struct {
+// UnfiledAgent is a subagent that lines of a session name, but of which there is no file.
+type UnfiledAgent struct {
 	Agent   string    // id of the subagent
 	Line    int       // first line that names it
 	Time    time.Time // time of that line; zero: not recorded
@@ -43,7 +43,7 @@ func (ld *loader) noteAgent(e *jsonl.Entry) {
 	if !known {
 		at = len(ld.agents)
 		ld.agentAt[id] = at
-		ld.agents = append(ld.agents, Unfiled{Agent: id, Line: e.Line, Time: e.Time})
+		ld.agents = append(ld.agents, UnfiledAgent{Agent: id, Line: e.Line, Time: e.Time})
 	}
 	r := jsonl.NewReader(bytes.NewReader(line.Data.Message), "", jsonl.ReadOptions{Block: len(text)})
 	if r.Scan() && r.Item().Entry != nil {
@@ -68,5 +68,5 @@ func (ld *loader) addUnfiled(f *File, path string) {
 	for i := range filed {
 		delete(ld.agentAt, filed[i].ID)
 	}
-	f.Main.Unfiled = slices.DeleteFunc(ld.agents, func(u Unfiled) bool { _, lacks := ld.agentAt[u.Agent]; return !lacks })
+	f.Main.Unfiled = slices.DeleteFunc(ld.agents, func(u UnfiledAgent) bool { _, lacks := ld.agentAt[u.Agent]; return !lacks })
 }

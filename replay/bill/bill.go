@@ -132,8 +132,8 @@ func (b *Bill) AtLeast() bool {
 	return b.Partial.Calls+b.Without+b.Unbilled+b.Unfiled.Agents+len(b.NotPriced) > 0 || b.Client != nil && b.Client.More.Known
 }
 
-// Head is what a call and its Entry have in common.
-type Head struct {
+// CallFacts is what a call and its Entry have in common.
+type CallFacts struct {
 	Key         int64     `json:"call,omitempty"` // of the response; 0: no other conversation can have it
 	Agent       bool      `json:"subagent,omitempty"`
 	Without     int       `json:"without_usage,omitempty"` // 1 where it has no usage
@@ -147,7 +147,7 @@ type Head struct {
 
 // Call is one billed response.
 type Call struct {
-	Head
+	CallFacts
 	Requests int // 1 where it answers a request and has usage
 	Parts    []Part
 
@@ -328,7 +328,7 @@ func (c *Call) knowsMore(o *Call) bool {
 
 // Entry is a call in short, for sums over many bills.
 type Entry struct {
-	Head
+	CallFacts
 	Calls     int          `json:"calls,omitempty"`
 	USD       price.USD    `json:"usd"`
 	NotPriced []Unpriced   `json:"not_priced,omitempty"`
@@ -342,7 +342,7 @@ func (b *Bill) Entries() []Entry {
 	for i := range b.List {
 		c := &b.List[i]
 		sum := c.Sum("")
-		list[i] = Entry{Head: c.Head, Calls: sum.Calls, USD: sum.CostUSD, Tokens: sum.Tokens()}
+		list[i] = Entry{CallFacts: c.CallFacts, Calls: sum.Calls, USD: sum.CostUSD, Tokens: sum.Tokens()}
 		for j := range c.Parts {
 			if p := &c.Parts[j]; p.What != "" {
 				list[i].NotPriced = append(list[i].NotPriced, Unpriced{p.What, max(p.Unpriced, 1), p.Tokens()})
@@ -366,7 +366,7 @@ func OfEntries(bills ...[]Entry) *Bill {
 				one.state(&Client{ClientTotal: *e.Client})
 				continue
 			}
-			c := Call{Head: e.Head, tokens: e.Tokens}
+			c := Call{CallFacts: e.CallFacts, tokens: e.Tokens}
 			c.Parts = append(c.Parts, Part{Sum: Sum{Calls: e.Calls, CostUSD: e.USD}})
 			for _, u := range e.NotPriced {
 				c.Parts = append(c.Parts, Part{What: u.What, Sum: Sum{Output: u.Tokens, Unpriced: u.Calls}})

@@ -237,7 +237,7 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	// What is known of those without a file stands beside the bill, once, and is not said of one that has a file.
-	main.Unfiled = []session.Unfiled{{Agent: "known", Charges: conv(session.Charge{ID: "k", Usage: jsonl.Usage{Output: 2 * million}}).Charges}, {Agent: "unknown"}, {Agent: "filed", Charges: agent.Charges}}
+	main.Unfiled = []session.UnfiledAgent{{Agent: "known", Charges: conv(session.Charge{ID: "k", Usage: jsonl.Usage{Output: 2 * million}}).Charges}, {Agent: "unknown"}, {Agent: "filed", Charges: agent.Charges}}
 	agent.Agent, agent.Unfiled = "filed", main.Unfiled[:1]
 	before := b
 	b = bill.OfSession(main, []*session.Conversation{agent}, table(t))
@@ -286,7 +286,7 @@ x:a; +x:a | 0 0 0
 				case '=':
 					main = of
 				default:
-					main.Unfiled = append(main.Unfiled, session.Unfiled{Agent: id, Charges: of.Charges})
+					main.Unfiled = append(main.Unfiled, session.UnfiledAgent{Agent: id, Charges: of.Charges})
 				}
 			}
 			b := bill.OfSession(main, agents, prices)

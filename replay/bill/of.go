@@ -27,12 +27,12 @@ func Of(conv *session.Conversation, table *price.Table) *Bill {
 	}
 	for i := range conv.Boundaries {
 		if of := &conv.Boundaries[i]; of.Usage == nil && of.Summary >= 0 && of.Line > runs && !conv.HasMemory { // else the client had the summary ready
-			b.List = append(b.List, Call{Head: Head{Time: of.Time, Key: hash("boundary " + of.UUID), Compactions: 1}})
+			b.List = append(b.List, Call{CallFacts: CallFacts{Time: of.Time, Key: hash("boundary " + of.UUID), Compactions: 1}})
 		}
 	}
 	b.List = append(b.List, unfiled(conv, b.List, table)...)
 	if conv.Agent != "" && len(b.List) > 0 { // another file of the session may lack its file
-		b.List = append(b.List, Call{Head: Head{Time: b.List[0].Time, Key: hash("subagent " + conv.Agent), Agent: true, Unfiled: &Unfiled{}}})
+		b.List = append(b.List, Call{CallFacts: CallFacts{Time: b.List[0].Time, Key: hash("subagent " + conv.Agent), Agent: true, Unfiled: &Unfiled{}}})
 	}
 	b.tally()
 	return b
@@ -53,10 +53,10 @@ func unfiled(conv *session.Conversation, billed []Call, table *price.Table) []Ca
 			c := callOf(&u.Charges[k], conv.Provider, table)
 			if usd := c.Sum("").CostUSD; usd.Known {
 				agent.Known = 1
-				one.List = append(one.List, Call{Head: Head{Time: c.Time, Key: c.Key, Agent: true, Unfiled: &Unfiled{CostUSD: usd}}})
+				one.List = append(one.List, Call{CallFacts: CallFacts{Time: c.Time, Key: c.Key, Agent: true, Unfiled: &Unfiled{CostUSD: usd}}})
 			}
 		}
-		one.List = append(one.List, Call{Head: Head{Time: u.Time, Key: hash("subagent " + u.Agent), Agent: true, Unfiled: &agent}}) // ids are random
+		one.List = append(one.List, Call{CallFacts: CallFacts{Time: u.Time, Key: hash("subagent " + u.Agent), Agent: true, Unfiled: &agent}}) // ids are random
 		l.Add(one)
 	}
 	return slices.DeleteFunc(l.sum.List, func(c Call) bool { return c.Unfiled == nil })
@@ -82,7 +82,7 @@ func OfSession(main *session.Conversation, agents []*session.Conversation, table
 
 // callOf is what a charge of a provider costs, at the prices of a table; nil: the embedded one.
 func callOf(c *session.Charge, provider string, table *price.Table) Call {
-	call := Call{Head: Head{Time: c.Time, Key: key(c)}}
+	call := Call{CallFacts: CallFacts{Time: c.Time, Key: key(c)}}
 	if !c.HasUsage {
 		if !c.InRun {
 			call.Without = max(c.Calls, 1)
