@@ -95,7 +95,7 @@ func wholly(t *testing.T, path string) bool {
 		return false
 	}
 	defer s.Close()
-	if n := len(s.Main.Requests); n < 5 || n > 80 {
+	if n := len(s.Main.Requests); n < 5 || n > 160 {
 		return false
 	}
 	rec := must.Get(replay.NewRecord(s.Main))(t)
