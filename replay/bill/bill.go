@@ -276,7 +276,7 @@ func (l *Ledger) Add(b *Bill) {
 			c, s.List[i] = s.List[i], c
 		}
 		s.List[i].Agent = s.List[i].Agent && c.Agent // a subagent may begin with a copy of the conversation
-		if c.Unfiled == nil && s.List[i].Unfiled == nil {
+		if c.Unfiled == nil {
 			price.AddUp(&s.Copies, &Copies{1, c.Sum("").CostUSD})
 		}
 	}

@@ -245,6 +245,10 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	must.Equal(t, bill.Of(&session.Conversation{Unfiled: main.Unfiled[1:2]}, nil).AtLeast(), true)
+	// A conversation alone does not say again what it was billed.
+	alone := conv(session.Charge{ID: "a", Usage: jsonl.Usage{Output: million}})
+	alone.Unfiled = []session.UnfiledAgent{{Agent: "u", Charges: alone.Charges}}
+	must.Equal(t, bill.Of(alone, table(t)).Unfiled, bill.Unfiled{Agents: 1, Known: 1})
 	s := bill.OfEntries(b.Entries())
 	if s.Unfiled != b.Unfiled || s.Short() != b.Short() || s.Calls != b.Calls || s.Unpriced != b.Unpriced || s.Without != b.Without || s.Partial != b.Partial || !slices.Equal(s.NotPriced, b.NotPriced) {
 		t.Errorf("in short %+v, not %+v", s, b)
@@ -261,6 +265,7 @@ x | 1 0 0
 x:a | 1 1 500
 x:a; x:ab | 1 1 1000
 x:ab; x | 1 1 1000
+x; x:ab | 1 1 1000
 x:a y; x z:c | 3 2 1000
 x:ab y:b | 2 2 1000
 =:a x:ab | 1 1 500
